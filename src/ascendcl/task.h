@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operators' door hands to a stream. A stream is an in-order asynchronous queue; the tasks of all streams of
+// a device run one at a time on the device's dispatcher (or, when small, in a thread that waits for the stream), so
+// that parallel regions never compete.
+#ifndef CANOPY_ASCENDCL_TASK_H_
+#define CANOPY_ASCENDCL_TASK_H_
+
+#include "acl/acl_base.h"
+#include "base/export.h"
+
+namespace canopy::ascendcl {
+
+// Intrusive, so that queueing allocates nothing.
+class CANOPY_EXPORT Task {
+ public:
+  virtual ~Task() = default;
+
+  // Does the work. Called once; what it returns becomes the stream's asynchronous error when not 0.
+  virtual aclError Run() noexcept = 0;
+
+  // Called once after Run, or instead of it when the stream is abandoned. The task is the queue's until then.
+  virtual void Finished() noexcept = 0;
+
+  // Below the parallel threshold: a thread waiting in a synchronise call may run it itself.
+  bool small = false;
+
+ private:
+  friend struct TaskQueueAccess;
+  Task* next_ = nullptr;
+};
+
+// Queues `task` on `stream` (nullptr: the default stream of the thread's current context). Returns 0, or the code for
+// a missing context, a stale stream, a stream of another context; then the task stays the caller's.
+CANOPY_EXPORT aclError Submit(aclrtStream stream, Task* task) noexcept;
+
+}  // namespace canopy::ascendcl
+
+#endif  // CANOPY_ASCENDCL_TASK_H_

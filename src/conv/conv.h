@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's whole surface to the doors: a problem becomes a plan, a plan runs over buffers.
+#ifndef CANOPY_CONV_CONV_H_
+#define CANOPY_CONV_CONV_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+#include "conv/problem.h"
+
+namespace canopy::conv {
+
+class Plan;  // an immutable value; see plan.h
+
+// The plan for `problem`, from the bounded cache where it was planned before. Depends on the problem, the CPU's facts
+// and the thread count only. Extents may be 0: results that no term reaches are 0 (or the bias).
+// REQUIRES: the geometry is consistent and no product of its extents overflows (the checks have seen to it).
+// Refuses only when the workspace's size overflows or there is no memory for the plan (561103).
+base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* plan);
+
+// Bytes Run needs as workspace; 0 is possible. The workspace may have any alignment.
+uint64_t WorkspaceBytes(const Plan& plan);
+
+// Below the parallel threshold: cheaper to run in the thread that waits.
+bool IsSmall(const Plan& plan);
+
+// For people: algorithms, blocking, partition, workspace ledger; several lines.
+std::string Describe(const Plan& plan);
+
+// Algorithm names only, comma separated, for one-line logs ("implicit_gemm,implicit_gemm,channel_sum").
+std::string AlgorithmNames(const Plan& plan);
+
+// Computes every wanted result, synchronously, allocating nothing; touches only the operands' elements and the
+// workspace. Several threads may run one plan at once with different workspaces.
+void Run(const Plan& plan, const Buffers& buffers, void* workspace) noexcept;
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_CONV_CONV_H_

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/workspace_ledger.h"
+
+#include <utility>
+
+#include "base/checked_math.h"
+
+namespace canopy::plan {
+
+int WorkspaceLedger::Book(std::string name, int64_t bytes) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  if (bytes < 0 || bytes > kMost - end_) {
+    overflowed_ = true;
+    bytes = 0;
+  }
+  entries_.push_back({std::move(name), end_, bytes});
+  end_ = base::RoundUp(end_ + bytes, kAlignment);
+  return static_cast<int>(entries_.size()) - 1;
+}
+
+void* WorkspaceLedger::Fetch(void* workspace, int handle) const {
+  const uintptr_t start = (reinterpret_cast<uintptr_t>(workspace) + kAlignment - 1) / kAlignment * kAlignment;
+  return reinterpret_cast<void*>(start + static_cast<uintptr_t>(entries_[static_cast<size_t>(handle)].offset));
+}
+
+}  // namespace canopy::plan

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workspace is booked by name, size and alignment while planning and fetched by handle while running.
+#ifndef CANOPY_PLAN_WORKSPACE_LEDGER_H_
+#define CANOPY_PLAN_WORKSPACE_LEDGER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace canopy::plan {
+
+class WorkspaceLedger {
+ public:
+  static constexpr int64_t kAlignment = 128;  // two cache lines: the adjacent-line prefetcher pairs them
+
+  struct Entry {
+    std::string name;
+    int64_t offset;
+    int64_t bytes;
+  };
+
+  // Books `bytes` and returns the handle. A negative size or one past 2^62 marks the ledger as overflowed.
+  int Book(std::string name, int64_t bytes);
+
+  // Where entry `handle` lies, given the caller's workspace (of any alignment).
+  // REQUIRES: `workspace` has total_bytes() bytes; handle is from Book.
+  void* Fetch(void* workspace, int handle) const;
+
+  // What the caller must bring: all entries and the slack to align the first.
+  int64_t total_bytes() const { return entries_.empty() ? 0 : end_ + kAlignment; }
+  bool overflowed() const { return overflowed_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  std::vector<Entry> entries_;
+  int64_t end_ = 0;
+  bool overflowed_ = false;
+};
+
+}  // namespace canopy::plan
+
+#endif  // CANOPY_PLAN_WORKSPACE_LEDGER_H_
