@@ -27,10 +27,13 @@ constexpr int64_t ElementBytes(DType dtype) {
 // unchanged, so kNone serves 16-bit and 8-bit tensors that are used in their own precision.
 enum class InputRounding : uint8_t { kNone, kFloat16, kBFloat16, kHfloat32x11, kHfloat32x10 };
 
-// Products are accumulated in FP32 and each result is rounded once, to nearest even, to its tensor's type.
+// Products are accumulated in FP32 and each result is rounded once to its tensor's type: to nearest even, but ties away
+// from zero for HiFloat8.
 struct NumericRule {
   InputRounding input_rounding = InputRounding::kNone;
-  bool saturate = false;  // overflow to the greatest finite value and NaN to 0, in inputs' and outputs' conversions
+  // Inf becomes the greatest finite value and NaN becomes +0 where an input is rounded (not under kNone) and in every
+  // result, FP32 ones too.
+  bool saturate = false;
 
   friend bool operator==(const NumericRule&, const NumericRule&) = default;
 };
