@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/algorithm.h"
+
+namespace canopy::conv {
+
+#define CANOPY_ALGORITHM(name)                                                                                        \
+  namespace name {                                                                                                    \
+  std::string Accepts(const ConvProblem& problem, Computation computation);                                           \
+  std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger); \
+  }
+#include "conv/algorithms.inc"
+#undef CANOPY_ALGORITHM
+
+const Algorithm kAlgorithms[] = {
+#define CANOPY_ALGORITHM(name) {#name, &name::Accepts, &name::MakeStep},
+#include "conv/algorithms.inc"
+#undef CANOPY_ALGORITHM
+};
+
+const int kAlgorithmCount = static_cast<int>(sizeof(kAlgorithms) / sizeof(kAlgorithms[0]));
+
+}  // namespace canopy::conv

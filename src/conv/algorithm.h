@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an algorithm is to the planner: a name, a condition in words, and a step to run.
+#ifndef CANOPY_CONV_ALGORITHM_H_
+#define CANOPY_CONV_ALGORITHM_H_
+
+#include <memory>
+#include <string>
+
+#include "conv/problem.h"
+#include "plan/workspace_ledger.h"
+
+namespace canopy::conv {
+
+// One computation of a plan, ready to run. Immutable.
+class Step {
+ public:
+  virtual ~Step() = default;
+
+  // Computes; allocates nothing. `workspace` is the caller's, to be asked through `ledger`.
+  virtual void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept = 0;
+
+  // Blocking and partition, for people; one line.
+  virtual std::string Describe() const = 0;
+
+  // Multiply-adds and conversions, roughly; what decides whether a region is worth opening.
+  virtual double Work() const = 0;
+};
+
+struct Algorithm {
+  const char* name;
+  // Empty when this algorithm serves `computation` of `problem`; else the unmet condition, in words.
+  std::string (*accepts)(const ConvProblem& problem, Computation computation);
+  // REQUIRES: accepts() was empty. Books its workspace in `ledger`.
+  std::unique_ptr<Step> (*make_step)(const ConvProblem& problem, Computation computation,
+                                     plan::WorkspaceLedger* ledger);
+};
+
+// Every algorithm, best first, the reference last.
+extern const Algorithm kAlgorithms[];
+extern const int kAlgorithmCount;
+
+// Work, in the units of Step::Work, below which a computation stays on the caller's thread: about 5 microseconds.
+inline constexpr double kSerialWork = 250e3;
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_CONV_ALGORITHM_H_

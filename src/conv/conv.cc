@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/conv.h"
+
+#include <new>
+
+#include "base/env.h"
+#include "base/log.h"
+#include "conv/plan.h"
+#include "conv/plan_cache.h"
+#include "exec/pool.h"
+
+namespace canopy::conv {
+namespace {
+
+constexpr size_t kCachedPlans = 1024;  // a plan is a few kilobytes
+constexpr int kInnerNullptr = 561103;  // ACLNN_ERR_INNER_NULLPTR: CANN's code for what cannot be planned
+
+// Never destroyed: another thread may be in phase 1 while the process exits.
+PlanCache& Cache() {
+  static PlanCache* cache = new PlanCache(kCachedPlans);
+  return *cache;
+}
+
+// CANOPY_ALGORITHM names one algorithm of the list ("direct" turns the fast ones off).
+const char* OnlyAlgorithm() {
+  static const std::string* name = new std::string(base::EnvText("CANOPY_ALGORITHM", "direct"));
+  return *name == "direct" ? nullptr : name->c_str();
+}
+
+void LogRefusals(const Plan& plan) {
+  for (const PlannedStep& planned : plan.steps) {
+    const bool reference = planned.algorithm == &kAlgorithms[kAlgorithmCount - 1];
+    if (reference) {
+      base::Log(base::LogLevel::kWarning, "%s runs on the reference algorithm, which is slow: %s",
+                ComputationName(planned.computation), planned.refusals.c_str());
+    }
+  }
+}
+
+}  // namespace
+
+base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* plan) {
+  try {
+    *plan = Cache().Find(problem);
+    if (*plan != nullptr) return {};
+    std::shared_ptr<const Plan> built = BuildPlan(problem, OnlyAlgorithm());
+    if (built->ledger.overflowed()) {
+      return {kInnerNullptr, "workspace: its size overflows 64 bits; allowed are problems whose blocks fit memory"};
+    }
+    LogRefusals(*built);
+    Cache().Insert(built);
+    *plan = std::move(built);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return {kInnerNullptr, "plan: out of memory while planning"};
+  }
+}
+
+uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.ledger.total_bytes()); }
+
+bool IsSmall(const Plan& plan) { return plan.small; }
+
+std::string Describe(const Plan& plan) {
+  std::string text;
+  for (const PlannedStep& planned : plan.steps) {
+    text += std::string(ComputationName(planned.computation)) + ": " + planned.algorithm->name + ", " +
+            planned.step->Describe() + "\n";
+    if (!planned.refusals.empty()) text += "  refused: " + planned.refusals + "\n";
+  }
+  text += "threads: " + std::to_string(plan.small ? 1 : exec::ThreadCount()) + "\n";
+  for (const auto& entry : plan.ledger.entries()) {
+    text += "workspace: " + entry.name + " " + std::to_string(entry.bytes) + " bytes at " +
+            std::to_string(entry.offset) + "\n";
+  }
+  return text;
+}
+
+std::string AlgorithmNames(const Plan& plan) {
+  std::string text;
+  for (const PlannedStep& planned : plan.steps) text += std::string(text.empty() ? "" : ",") + planned.algorithm->name;
+  return text;
+}
+
+void Run(const Plan& plan, const Buffers& buffers, void* workspace) noexcept {
+  for (const PlannedStep& planned : plan.steps) planned.step->Run(plan.problem, buffers, plan.ledger, workspace);
+}
+
+}  // namespace canopy::conv

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan as a value: which algorithm serves each wanted computation, and where each finds its workspace. A pure
+// function of the problem, the CPU's facts and the number of threads; no user pointer is in it.
+#ifndef CANOPY_CONV_PLAN_H_
+#define CANOPY_CONV_PLAN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conv/algorithm.h"
+#include "conv/problem.h"
+#include "plan/workspace_ledger.h"
+
+namespace canopy::conv {
+
+struct PlannedStep {
+  Computation computation;
+  const Algorithm* algorithm;
+  std::unique_ptr<Step> step;
+  std::string refusals;  // why each better algorithm did not serve, for the verbose log
+};
+
+class Plan {
+ public:
+  ConvProblem problem;
+  plan::WorkspaceLedger ledger;
+  std::vector<PlannedStep> steps;
+  bool small = false;
+};
+
+// Plans without the cache. `only` restricts the list to the algorithm of that name (nullptr: the whole list); the
+// reference stays as the fallback.
+std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only);
+
+const char* ComputationName(Computation computation);
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_CONV_PLAN_H_

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instruction sets that every kernel is compiled for; include before anything of Highway. SSSE3 and SSE4 gain
+// nothing over SSE2 here, AVX3_DL nothing over AVX3, and the scalable ones (SVE, RVV) forbid arrays of vectors: Arm
+// uses NEON.
+#ifndef CANOPY_KERNELS_TARGETS_H_
+#define CANOPY_KERNELS_TARGETS_H_
+
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+#endif  // CANOPY_KERNELS_TARGETS_H_
