@@ -57,7 +57,7 @@ std::vector<int64_t> ChannelsLastStrides(const std::vector<int64_t>& shape) {
 
 std::string Joined(const std::vector<int64_t>& values) {
   std::string text;
-  for (size_t i = 0; i < values.size(); ++i) text += (i == 0 ? "" : "x") + std::to_string(values[i]);
+  for (const int64_t value : values) text.append(text.empty() ? "" : "x").append(std::to_string(value));
   return text;
 }
 
