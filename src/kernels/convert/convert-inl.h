@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// One vector of elements to FP32 and back, for packers and stores that fuse the conversion into what they do:
+//   LoadVec<dtype>(d, address)                    Lanes(d) elements, any alignment, exactly
+//   LoadVecN<dtype>(d, address, count)            the first count < Lanes(d) elements, zeros behind; reads no more
+//   RoundVec<rounding, saturate>(d, v)            a multiplicand as the numeric rule wants it
+//   StoreVec<dtype, saturate>(d, v, address)      rounded once, any alignment
+//   StoreVecN<dtype, saturate>(d, v, address, count)
+// d is a float tag of any size. Bits as in numerics/rounding.h, also with flush-to-zero and denormals-are-zero on: all
+// arithmetic is on integers, or on normal numbers only. REQUIRES: the thread rounds to nearest.
+#if defined(CANOPY_KERNELS_CONVERT_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_CONVERT_CONVERT_INL_H_
+#undef CANOPY_KERNELS_CONVERT_CONVERT_INL_H_
+#else
+#define CANOPY_KERNELS_CONVERT_CONVERT_INL_H_
+#endif
+
+#include "kernels/targets.h"
+//
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/convert/tables.h"
+#include "numerics/dtype.h"
+
+// Where the processor converts FLOAT16 itself (F16C; its instructions ignore both flushing modes). Elsewhere Highway's
+// PromoteTo and DemoteTo lose Inf, NaN or subnormals, so the conversion is spelled out.
+#undef CANOPY_FLOAT16_INSTRUCTIONS
+#if HWY_ARCH_X86 && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL)
+#define CANOPY_FLOAT16_INSTRUCTIONS 1
+#else
+#define CANOPY_FLOAT16_INSTRUCTIONS 0
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace canopy::kernels::convert {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using numerics::DType;
+using numerics::InputRounding;
+
+// The conversions work on patterns as signed 32-bit lanes: magnitudes are below 2^31, so signed comparison, which
+// every instruction set has, orders them.
+template <class D>
+using PatternTag = hn::RebindToSigned<D>;
+template <class D>
+using Pattern = hn::Vec<PatternTag<D>>;
+
+inline constexpr int32_t kInf = 0x7F800000;
+inline constexpr int32_t kQuiet = 0x00400000;
+inline constexpr int32_t kMagnitude = 0x7FFFFFFF;
+
+// DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop.
+template <int kDropped, class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI AddHalfUlp(DI di, VI bits) {
+  const VI odd = hn::And(hn::ShiftRight<kDropped>(bits), hn::Set(di, 1));
+  return hn::Add(bits, hn::Add(odd, hn::Set(di, (1 << (kDropped - 1)) - 1)));
+}
+
+// NaN to +0 and magnitudes above `greatest` (a pattern) to it: what saturation does before any rounding.
+template <class DI, class VI = hn::Vec<DI>>
+HWY_INLINE VI Saturate(DI di, VI bits, int32_t greatest) {
+  const VI magnitude = hn::And(bits, hn::Set(di, kMagnitude));
+  const VI sign = hn::AndNot(hn::Set(di, kMagnitude), bits);
+  const VI clamped = hn::Or(sign, hn::Min(magnitude, hn::Set(di, greatest)));
+  return hn::IfThenZeroElse(hn::Gt(magnitude, hn::Set(di, kInf)), clamped);
+}
+
+// ---- FLOAT16 as the low 16 bits of each lane -----------------------------------------------------------------------
+
+template <class D>
+HWY_INLINE hn::Vec<D> FromFloat16Bits(D d, Pattern<D> half) {
+  const PatternTag<D> di;
+  const auto body = hn::ShiftLeft<13>(hn::And(half, hn::Set(di, 0x7FFF)));
+  const auto sign = hn::ShiftLeft<16>(hn::And(half, hn::Set(di, 0x8000)));
+  const auto normal = hn::Add(body, hn::Set(di, (127 - 15) << 23));
+  // Exponent field 31 becomes 255; a payload becomes quiet.
+  const auto special = hn::Or(hn::Or(body, hn::Set(di, kInf)),
+                              hn::IfThenElseZero(hn::Gt(body, hn::Set(di, 0x1F << 23)), hn::Set(di, kQuiet)));
+  // Exponent field 0: mantissa * 2^-24 as the difference of two normal numbers.
+  const auto one = hn::Set(di, (127 - 14) << 23);
+  const auto subnormal = hn::BitCast(di, hn::Sub(hn::BitCast(d, hn::Or(body, one)), hn::BitCast(d, one)));
+  auto magnitude = hn::IfThenElse(hn::Lt(body, hn::Set(di, 1 << 23)), subnormal, normal);
+  magnitude = hn::IfThenElse(hn::Gt(body, hn::Set(di, (0x1F << 23) - 1)), special, magnitude);
+  return hn::BitCast(d, hn::Or(magnitude, sign));
+}
+
+template <class D>
+HWY_INLINE Pattern<D> ToFloat16Bits(D d, hn::Vec<D> v) {
+  const PatternTag<D> di;
+  const auto bits = hn::BitCast(di, v);
+  const auto magnitude = hn::And(bits, hn::Set(di, kMagnitude));
+  const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 0x8000));
+  const auto normal = hn::ShiftRight<13>(hn::Sub(AddHalfUlp<13>(di, magnitude), hn::Set(di, (127 - 15) << 23)));
+  // Below 2^-14: adding 2^-1, whose ulp is 2^-24, rounds to that grid and leaves the multiple in the low bits.
+  const auto magic = hn::Set(di, (127 - 1) << 23);
+  const auto sum = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, magic));
+  const auto subnormal = hn::Sub(hn::BitCast(di, sum), magic);
+  const auto nan = hn::And(hn::Or(hn::ShiftRight<13>(magnitude), hn::Set(di, 0x7E00)), hn::Set(di, 0x7FFF));
+  auto half = hn::IfThenElse(hn::Lt(magnitude, hn::Set(di, (127 - 14) << 23)), subnormal, normal);
+  half = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, 0x477FEFFF)), hn::Set(di, 0x7C00), half);  // 65520 and above
+  half = hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, kInf)), nan, half);
+  return hn::Or(half, sign);
+}
+
+// ---- the other formats ---------------------------------------------------------------------------------------------
+
+template <class D>
+HWY_INLINE Pattern<D> ToBFloat16Pattern(D /*d*/, hn::Vec<D> v) {
+  const PatternTag<D> di;
+  const auto bits = hn::BitCast(di, v);
+  const auto is_nan = hn::Gt(hn::And(bits, hn::Set(di, kMagnitude)), hn::Set(di, kInf));
+  const auto rounded = hn::And(AddHalfUlp<16>(di, bits), hn::Set(di, static_cast<int32_t>(0xFFFF0000u)));
+  return hn::IfThenElse(is_nan, hn::Set(di, kInf | kQuiet), rounded);
+}
+
+template <int kMantissaBits, class D>
+HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
+  constexpr int kDropped = 23 - kMantissaBits;
+  const PatternTag<D> di;
+  const auto bits = hn::BitCast(di, v);
+  const auto is_nan = hn::Gt(hn::And(bits, hn::Set(di, kMagnitude)), hn::Set(di, kInf));
+  const auto quiet = hn::Or(bits, hn::Set(di, kQuiet));
+  const auto rounded = hn::IfThenElse(is_nan, quiet, AddHalfUlp<kDropped>(di, bits));
+  return hn::BitCast(d, hn::And(rounded, hn::Set(di, -(1 << kDropped))));
+}
+
+template <class D>
+HWY_INLINE Pattern<D> ToHiFloat8Bits(D /*d*/, hn::Vec<D> v) {
+  const PatternTag<D> di;
+  const auto bits = hn::BitCast(di, v);
+  const auto magnitude = hn::And(bits, hn::Set(di, kMagnitude));
+  const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(di, 0x80));
+  const auto inside = hn::Max(hn::Min(magnitude, hn::Set(di, kHiFloat8Last)), hn::Set(di, kHiFloat8First));
+  const auto index = hn::ShiftRight<kHiFloat8Shift>(hn::Sub(inside, hn::Set(di, kHiFloat8First)));
+  const auto code = hn::Or(hn::GatherIndex(di, kHiFloat8Codes.data(), index), sign);
+  const auto kept = hn::IfThenElseZero(hn::Gt(magnitude, hn::Set(di, kHiFloat8First - 1)), code);
+  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, kInf)), hn::Set(di, 0x80), kept);
+}
+
+template <class D>
+HWY_INLINE Pattern<D> ToFloat8E4M3Bits(D d, hn::Vec<D> v) {
+  const PatternTag<D> di;
+  const auto bits = hn::BitCast(di, v);
+  const auto magnitude = hn::And(bits, hn::Set(di, kMagnitude));
+  const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(di, 0x80));
+  const auto inside = hn::Min(magnitude, hn::Set(di, 0x43E00000));  // 448
+  const auto normal = hn::ShiftRight<20>(hn::Sub(AddHalfUlp<20>(di, inside), hn::Set(di, (127 - 7) << 23)));
+  // Below 2^-6: adding 2^14, whose ulp is 2^-9, as for FLOAT16.
+  const auto magic = hn::Set(di, (127 + 14) << 23);
+  const auto sum = hn::Add(hn::BitCast(d, inside), hn::BitCast(d, magic));
+  const auto subnormal = hn::Sub(hn::BitCast(di, sum), magic);
+  const auto code = hn::IfThenElse(hn::Lt(inside, hn::Set(di, (127 - 6) << 23)), subnormal, normal);
+  return hn::IfThenElse(hn::Gt(magnitude, hn::Set(di, kInf)), hn::Set(di, 0x7F), hn::Or(code, sign));
+}
+
+// ---- the surface ---------------------------------------------------------------------------------------------------
+
+template <DType kType, class D>
+HWY_INLINE hn::Vec<D> LoadVec(D d, const void* address) {
+  const PatternTag<D> di;
+  if constexpr (kType == DType::kFloat32) {
+    return hn::LoadU(d, static_cast<const float*>(address));
+  } else if constexpr (kType == DType::kFloat16 && CANOPY_FLOAT16_INSTRUCTIONS) {
+    const hn::Rebind<hwy::float16_t, D> d16;
+    const hn::Rebind<uint16_t, D> du16;
+    return hn::PromoteTo(d, hn::BitCast(d16, hn::LoadU(du16, static_cast<const uint16_t*>(address))));
+  } else if constexpr (kType == DType::kFloat16 || kType == DType::kBFloat16) {
+    const hn::Rebind<uint16_t, D> du16;
+    const auto bits = hn::PromoteTo(di, hn::LoadU(du16, static_cast<const uint16_t*>(address)));
+    if constexpr (kType == DType::kFloat16) return FromFloat16Bits(d, bits);
+    return hn::BitCast(d, hn::ShiftLeft<16>(bits));
+  } else {
+    const hn::Rebind<uint8_t, D> du8;
+    const auto codes = hn::PromoteTo(di, hn::LoadU(du8, static_cast<const uint8_t*>(address)));
+    const auto& patterns = kType == DType::kHiFloat8 ? kHiFloat8Patterns : kFloat8E4M3Patterns;
+    return hn::BitCast(d, hn::GatherIndex(di, patterns.data(), codes));
+  }
+}
+
+template <DType kType, bool kSaturate, class D>
+HWY_INLINE void StoreVec(D d, hn::Vec<D> v, void* address) {
+  const PatternTag<D> di;
+  if constexpr (kSaturate) {
+    constexpr int32_t kGreatest = kType == DType::kFloat32    ? 0x7F7FFFFF
+                                  : kType == DType::kFloat16  ? 0x477FE000  // 65504
+                                  : kType == DType::kBFloat16 ? 0x7F7F0000
+                                  : kType == DType::kHiFloat8 ? 0x47000000   // 32768
+                                                              : 0x43E00000;  // 448
+    v = hn::BitCast(d, Saturate(di, hn::BitCast(di, v), kGreatest));
+  }
+  if constexpr (kType == DType::kFloat32) {
+    hn::StoreU(v, d, static_cast<float*>(address));
+  } else if constexpr (kType == DType::kFloat16 && CANOPY_FLOAT16_INSTRUCTIONS) {
+    const hn::Rebind<hwy::float16_t, D> d16;
+    const hn::Rebind<uint16_t, D> du16;
+    hn::StoreU(hn::BitCast(du16, hn::DemoteTo(d16, v)), du16, static_cast<uint16_t*>(address));
+  } else if constexpr (kType == DType::kFloat16 || kType == DType::kBFloat16) {
+    const hn::Rebind<uint16_t, D> du16;
+    Pattern<D> bits;
+    if constexpr (kType == DType::kFloat16) {
+      bits = ToFloat16Bits(d, v);
+    } else {
+      const hn::RebindToUnsigned<D> du;
+      bits = hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Pattern(d, v))));
+    }
+    hn::StoreU(hn::DemoteTo(du16, bits), du16, static_cast<uint16_t*>(address));
+  } else {
+    const hn::Rebind<uint8_t, D> du8;
+    Pattern<D> bits;
+    if constexpr (kType == DType::kHiFloat8) {
+      bits = ToHiFloat8Bits(d, v);
+    } else {
+      bits = ToFloat8E4M3Bits(d, v);
+    }
+    hn::StoreU(hn::DemoteTo(du8, bits), du8, static_cast<uint8_t*>(address));
+  }
+}
+
+template <InputRounding kRounding, bool kSaturate, class D>
+HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
+  if constexpr (kRounding == InputRounding::kNone) return v;
+  const PatternTag<D> di;
+  if constexpr (kSaturate) {
+    constexpr int32_t kGreatest = kRounding == InputRounding::kFloat16       ? 0x477FE000
+                                  : kRounding == InputRounding::kBFloat16    ? 0x7F7F0000
+                                  : kRounding == InputRounding::kHfloat32x11 ? 0x7F7FF000
+                                                                             : 0x7F7FE000;
+    v = hn::BitCast(d, Saturate(di, hn::BitCast(di, v), kGreatest));
+  }
+  if constexpr (kRounding == InputRounding::kFloat16) {
+#if CANOPY_FLOAT16_INSTRUCTIONS
+    const hn::Rebind<hwy::float16_t, D> d16;
+    return hn::PromoteTo(d, hn::DemoteTo(d16, v));
+#else
+    return FromFloat16Bits(d, ToFloat16Bits(d, v));
+#endif
+  }
+  if constexpr (kRounding == InputRounding::kBFloat16) return hn::BitCast(d, ToBFloat16Pattern(d, v));
+  if constexpr (kRounding == InputRounding::kHfloat32x11) return ToHfloat32<11>(d, v);
+  if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10>(d, v);
+}
+
+template <DType kType, class D>
+HWY_INLINE hn::Vec<D> LoadVecN(D d, const void* address, size_t count) {
+  HWY_ALIGN uint8_t buffer[HWY_MAX_BYTES] = {};
+  std::memcpy(buffer, address, count * numerics::ElementBytes(kType));
+  return LoadVec<kType>(d, buffer);
+}
+
+template <DType kType, bool kSaturate, class D>
+HWY_INLINE void StoreVecN(D d, hn::Vec<D> v, void* address, size_t count) {
+  HWY_ALIGN uint8_t buffer[HWY_MAX_BYTES];
+  StoreVec<kType, kSaturate>(d, v, buffer);
+  std::memcpy(address, buffer, count * numerics::ElementBytes(kType));
+}
+
+// NOLINTNEXTLINE(google-readability-namespace-comments)
+}  // namespace HWY_NAMESPACE
+}  // namespace canopy::kernels::convert
+HWY_AFTER_NAMESPACE();
+
+#endif  // CANOPY_KERNELS_CONVERT_CONVERT_INL_H_
