@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/implicit_gemm/activation_step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked_math.h"
+
+namespace canopy::conv::implicit_gemm {
+
+ActivationStep::ActivationStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : forward_(computation == kForward) {
+  const Geometry& g = problem.geometry;
+  source_ = forward_ ? problem.input : problem.output;
+  result_ = forward_ ? problem.output_result : problem.input_result;
+  source_size_ = forward_ ? g.input_size : g.output_size;
+  result_size_ = forward_ ? g.output_size : g.input_size;
+  source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
+  result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
+  weight_result_stride_ = problem.weight.strides[forward_ ? 0 : 1];
+  weight_source_stride_ = problem.weight.strides[forward_ ? 1 : 0];
+  MakePhases(g);
+  ChooseSides(problem);
+  LayOut(g, ledger);
+}
+
+void ActivationStep::MakePhases(const Geometry& g) {
+  for (int axis = 0; axis < 3; ++axis) {
+    bool gaps = false;
+    axis_phases_[axis] = forward_ ? ForwardPhases(g, axis) : BackwardDataPhases(g, axis, &gaps);
+    gaps_ = gaps_ || gaps;
+    for (const AxisPhase& phase : axis_phases_[axis]) padding_ = padding_ || TouchesPadding(phase, source_size_[axis]);
+  }
+  for (const AxisPhase& d : axis_phases_[0]) {
+    for (const AxisPhase& h : axis_phases_[1]) {
+      for (const AxisPhase& w : axis_phases_[2]) {
+        PhaseTriple phase;
+        phase.axes = {&d, &h, &w};
+        phase.pixels = g.batch * d.walk * h.walk * w.walk;
+        phase.taps = static_cast<int64_t>(d.taps.size() * h.taps.size() * w.taps.size());
+        if (phase.pixels > 0) phases_.push_back(phase);
+      }
+    }
+  }
+}
+
+// Lanes are pixels unless channels lie side by side in both tensors and pixels do not.
+void ActivationStep::ChooseSides(const ConvProblem&) {
+  const bool source_pixels = source_.strides[4] == 1 || source_channels_ == 1;
+  channel_lines_ = source_.strides[1] == 1 && !source_pixels;
+  pixels_are_lanes_ = !(channel_lines_ && result_.strides[1] == 1);
+}
+
+void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
+  int64_t most_pixels = 0, most_depth = 0;
+  for (const PhaseTriple& phase : phases_) {
+    most_pixels = std::max(most_pixels, phase.pixels);
+    most_depth = std::max(most_depth, phase.taps * source_channels_);
+  }
+  const int64_t rows = pixels_are_lanes_ ? result_channels_ : most_pixels;
+  const int64_t lanes = pixels_are_lanes_ ? most_pixels : result_channels_;
+  double tile_cost = 0;
+  tile_ = ChooseTile(rows, lanes, &tile_cost);
+  const int64_t products = g.groups * static_cast<int64_t>(phases_.size());
+  blocking_ = ChooseBlocking(tile_, rows, lanes, most_depth, products);
+  const int64_t channel_width = pixels_are_lanes_ ? tile_.rows : tile_.lanes;
+  const int64_t pixel_width = pixels_are_lanes_ ? tile_.lanes : tile_.rows;
+  const int64_t pixel_block = pixel_width * (pixels_are_lanes_ ? blocking_.lane_panels : blocking_.row_panels);
+  channel_panels_ = base::CeilDiv(result_channels_, channel_width);
+  channel_blocks_ = base::CeilDiv(channel_panels_, pixels_are_lanes_ ? blocking_.row_panels : blocking_.lane_panels);
+  for (PhaseTriple& phase : phases_) {
+    const int64_t depth = phase.taps * source_channels_;
+    phase.packed_offset = packed_floats_;
+    packed_floats_ += channel_panels_ * depth * channel_width;
+    phase.pixel_blocks = base::CeilDiv(phase.pixels, pixel_block);
+    phase.first_job = jobs_;
+    jobs_ += phase.pixel_blocks * channel_blocks_;
+    work_ += static_cast<double>(g.groups) * static_cast<double>(phase.pixels) *
+             static_cast<double>(channel_panels_ * channel_width) * static_cast<double>(depth + 4) / 16;
+  }
+  const base::Checked packed_bytes = base::Checked(g.groups) * packed_floats_ * static_cast<int64_t>(sizeof(float));
+  packed_handle_ = ledger->Book("packed weights", packed_bytes.ok() ? packed_bytes.value() : -1);
+  flag_handle_ = ledger->Book("non-finite weights", sizeof(std::atomic<int>));
+  scratch_ = ScratchLayout(tile_, blocking_, !pixels_are_lanes_, most_depth > kBlocksASum * blocking_.depth, ledger);
+}
+
+std::string ActivationStep::Describe() const {
+  return DescribeBlocking(tile_, blocking_) + ", lanes are " + (pixels_are_lanes_ ? "pixels" : "channels") + ", " +
+         std::to_string(phases_.size()) + " phases, " + std::to_string(jobs_) + " jobs a group";
+}
+
+}  // namespace canopy::conv::implicit_gemm

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors read and written line by line, with the conversions of the numeric rule on the way.
+#ifndef CANOPY_CONV_IMPLICIT_GEMM_TENSOR_LINES_H_
+#define CANOPY_CONV_IMPLICIT_GEMM_TENSOR_LINES_H_
+
+#include <cstdint>
+
+#include "conv/problem.h"
+#include "kernels/convert/contract.h"
+#include "kernels/lines/contract.h"
+#include "numerics/rounding.h"
+
+namespace canopy::conv::implicit_gemm {
+
+class LineReader {
+ public:
+  LineReader(const void* base, numerics::DType dtype, const numerics::NumericRule& rule)
+      : base_(static_cast<const char*>(base)),
+        dtype_(dtype),
+        rule_(rule),
+        plain_(dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{}),
+        load_row_(kernels::convert::SelectLoadRow(dtype, rule)) {}
+
+  // line[segment.begin + i] = element offset + segment.source + i * step, rounded; 0 elsewhere below `length`.
+  // `line` has kernels::kLineSlack floats of slack.
+  void Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step, int64_t length,
+             float* line) const;
+
+  float Load(int64_t element) const {
+    const float value = numerics::LoadElement(base_ + element * numerics::ElementBytes(dtype_), dtype_);
+    return numerics::RoundInput(value, rule_.input_rounding, rule_.saturate);
+  }
+
+ private:
+  const char* base_;
+  numerics::DType dtype_;
+  numerics::NumericRule rule_;
+  bool plain_;  // FP32 as it is
+  kernels::convert::LoadRowFn load_row_;
+};
+
+class LineWriter {
+ public:
+  LineWriter(void* base, numerics::DType dtype, bool saturate)
+      : base_(static_cast<char*>(base)),
+        dtype_(dtype),
+        saturate_(saturate),
+        store_row_(kernels::convert::SelectStoreRow(dtype, saturate)) {}
+
+  // Element offset + segment.source + i * step = line[segment.begin + i], rounded once.
+  void Store(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
+             const float* line) const;
+
+ private:
+  char* base_;
+  numerics::DType dtype_;
+  bool saturate_;
+  kernels::convert::StoreRowFn store_row_;
+};
+
+}  // namespace canopy::conv::implicit_gemm
+
+#endif  // CANOPY_CONV_IMPLICIT_GEMM_TENSOR_LINES_H_

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moving rows between tensors and packed panels.
+#ifndef CANOPY_KERNELS_LINES_CONTRACT_H_
+#define CANOPY_KERNELS_LINES_CONTRACT_H_
+
+#include <cstdint>
+
+namespace canopy::kernels {
+
+// A stretch of a line: line[begin + i] corresponds to tensor element source + i * (the line's step), 0 <= i < count.
+struct Segment {
+  int64_t source;
+  int32_t begin;
+  int32_t count;
+};
+
+// Elements that a line may be written past its end: kernels store whole vectors.
+inline constexpr int kLineSlack = 64;
+
+struct LineKernels {
+  // line[begin + i] = source[segment.source + i] for every segment (step 1), and 0 between, before and after them up to
+  // `length`. Segments ascend and do not overlap. Writes up to kLineSlack floats past `length`.
+  void (*fetch)(const float* source, const Segment* segments, int64_t segment_count, int64_t length, float* line);
+
+  // to[i * stride + r] = lines[r][i], 0 <= r < 4, 0 <= i < count. Reads whole vectors: kLineSlack floats past the
+  // lines' ends must be readable. Writes nothing else.
+  void (*interleave4)(const float* const lines[4], int64_t count, int64_t stride, float* to);
+
+  // Whether some line[i], 0 <= i < count, is Inf or NaN. Reads up to kLineSlack floats past the end.
+  bool (*any_nonfinite)(const float* line, int64_t count);
+
+  // to[i] += from[i]; both aligned to 64 bytes, count a multiple of 16.
+  void (*add)(const float* from, int64_t count, float* to);
+};
+
+// The kernels for the best instruction set that this processor has.
+const LineKernels& Lines();
+
+}  // namespace canopy::kernels
+
+#endif  // CANOPY_KERNELS_LINES_CONTRACT_H_
