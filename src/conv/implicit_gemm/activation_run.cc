@@ -31,8 +31,8 @@ class ActivationRun {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups;
     const int64_t panels = static_cast<int64_t>(s_.phases_.size()) * s_.channel_panels_;
-    exec::ParallelFor(groups * panels, serial, [this, panels](int64_t index, int) {
-      PackWeights(index / panels, index % panels / s_.channel_panels_, index % s_.channel_panels_);
+    exec::ParallelFor(groups * panels, serial, [this, panels](int64_t index, int worker) {
+      PackWeights(index / panels, index % panels / s_.channel_panels_, index % s_.channel_panels_, worker);
     });
     // A product with packed zeros would give NaN where the definition has no term at all.
     if (s_.padding_ && nonfinite_->load(std::memory_order_relaxed) != 0) {
@@ -89,27 +89,57 @@ class ActivationRun {
   }
 
   // packed[k * width + j] = weight of result channel panel * width + j and term k = (tap, source channel).
-  void PackWeights(int64_t group, int64_t phase_index, int64_t panel) {
+  void PackWeights(int64_t group, int64_t phase_index, int64_t panel, int worker) {
     const PhaseTriple& phase = s_.phases_[phase_index];
+    const JobScratch scratch = s_.scratch_.At(ledger_, workspace_, worker);
     const int64_t width = ChannelWidth();
     const int64_t first = panel * width, valid = std::min(width, s_.result_channels_ - first);
     const int64_t group_offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0];
     float* packed = PackedPanel(group, phase, panel);
-    uint32_t nonfinite = 0;
+    bool nonfinite = false;
     PixelMap unused;
     for (int64_t tap = 0; tap < phase.taps; ++tap) {
-      const int64_t tap_offset = group_offset + TapWeightOffset(phase, tap, &unused);
-      for (int64_t c = 0; c < s_.source_channels_; ++c, packed += width) {
-        const int64_t offset = tap_offset + c * s_.weight_source_stride_ + first * s_.weight_result_stride_;
-        for (int64_t j = 0; j < valid; ++j) {
-          const float value = weight_.Load(offset + j * s_.weight_result_stride_);
-          nonfinite |= static_cast<uint32_t>((numerics::ToBits(value) & numerics::kFloatInf) == numerics::kFloatInf);
-          packed[j] = value;
-        }
-        for (int64_t j = valid; j < width; ++j) packed[j] = 0;
+      const int64_t offset = group_offset + TapWeightOffset(phase, tap, &unused) + first * s_.weight_result_stride_;
+      for (int64_t c = 0; c < s_.source_channels_;) {
+        const int64_t count = std::min(s_.blocking_.depth, s_.source_channels_ - c);
+        const int64_t begin = offset + c * s_.weight_source_stride_;
+        nonfinite |= s_.weight_result_stride_ == 1 ? PackWeightRows(begin, count, valid, scratch, packed)
+                                                   : PackWeightLines(begin, count, valid, scratch, packed);
+        packed += count * width;
+        c += count;
       }
     }
-    if (nonfinite != 0) nonfinite_->store(1, std::memory_order_relaxed);
+    if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
+  }
+
+  // Result channels lie side by side: row by row. Returns whether a weight is not finite.
+  bool PackWeightRows(int64_t begin, int64_t count, int64_t valid, const JobScratch& scratch, float* to) const {
+    const kernels::Segment row{0, 0, static_cast<int32_t>(valid)};
+    float* line = scratch.lines[0];
+    bool nonfinite = false;
+    for (int64_t k = 0; k < count; ++k) {
+      weight_.Fetch(begin + k * s_.weight_source_stride_, &row, 1, 1, ChannelWidth(), line);
+      nonfinite |= kernels::Lines().any_nonfinite(line, valid);
+      std::memcpy(to + k * ChannelWidth(), line, static_cast<size_t>(ChannelWidth()) * sizeof(float));
+    }
+    return nonfinite;
+  }
+
+  // Else four lines of source channels at a time.
+  bool PackWeightLines(int64_t begin, int64_t count, int64_t valid, const JobScratch& scratch, float* to) const {
+    const kernels::Segment line{0, 0, static_cast<int32_t>(count)};
+    bool nonfinite = false;
+    for (int64_t j = 0; j < ChannelWidth(); ++j) {
+      float* to_line = scratch.lines[j % 4];
+      if (j < valid) {
+        weight_.Fetch(begin + j * s_.weight_result_stride_, &line, 1, s_.weight_source_stride_, count, to_line);
+        nonfinite |= kernels::Lines().any_nonfinite(to_line, count);
+      } else {
+        std::memset(to_line, 0, static_cast<size_t>(count) * sizeof(float));
+      }
+      if (j % 4 == 3) kernels::Lines().interleave4(scratch.lines, count, ChannelWidth(), to + j - 3);
+    }
+    return nonfinite;
   }
 
   // to[(k - begin) * width + j] = source under pixel first + j, for terms k in [begin, begin + count).

@@ -1,9 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/implicit_gemm/tensor_lines.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace canopy::conv::implicit_gemm {
+namespace {
+
+constexpr int64_t kChunk = 256;  // elements collected before they are converted together
+
+template <class T>
+void Gather(const T* from, int64_t count, int64_t step, T* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
+}
+
+template <class T>
+void GatherAndConvert(const char* from, int64_t count, int64_t step, kernels::convert::LoadRowFn convert, float* to) {
+  T chunk[kChunk];
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t run = std::min(kChunk, count - i);
+    Gather(reinterpret_cast<const T*>(from) + i * step, run, step, chunk);
+    convert(chunk, run, to + i);
+  }
+}
+
+template <class T>
+void Scatter(const T* from, int64_t count, int64_t step, T* to) {
+  for (int64_t i = 0; i < count; ++i) to[i * step] = from[i];
+}
+
+template <class T>
+void ConvertAndScatter(const float* from, int64_t count, int64_t step, kernels::convert::StoreRowFn convert, char* to) {
+  T chunk[kChunk];
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t run = std::min(kChunk, count - i);
+    convert(from + i, run, chunk);
+    Scatter(chunk, run, step, reinterpret_cast<T*>(to) + i * step);
+  }
+}
+
+}  // namespace
 
 void LineReader::Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
                        int64_t length, float* line) const {
@@ -21,13 +57,20 @@ void LineReader::Fetch(int64_t offset, const kernels::Segment* segments, int64_t
       load_row_(from, segment.count, to);
       continue;
     }
-    // Collected first, converted together.
-    if (dtype_ == numerics::DType::kFloat32) {
-      for (int64_t i = 0; i < segment.count; ++i) to[i] = reinterpret_cast<const float*>(from)[i * step];
-      if (!plain_) load_row_(to, segment.count, to);
-    } else {
-      for (int64_t i = 0; i < segment.count; ++i) to[i] = Load(offset + segment.source + i * step);
-    }
+    FetchStrided(from, segment.count, step, to);
+  }
+}
+
+void LineReader::FetchStrided(const char* from, int64_t count, int64_t step, float* to) const {
+  switch (numerics::ElementBytes(dtype_)) {
+    case 4:
+      Gather(reinterpret_cast<const float*>(from), count, step, to);
+      if (!plain_) load_row_(to, count, to);
+      return;
+    case 2:
+      return GatherAndConvert<uint16_t>(from, count, step, load_row_, to);
+    default:
+      return GatherAndConvert<uint8_t>(from, count, step, load_row_, to);
   }
 }
 
@@ -42,8 +85,15 @@ void LineWriter::Store(int64_t offset, const kernels::Segment* segments, int64_t
       store_row_(from, segment.count, to);
       continue;
     }
-    for (int64_t i = 0; i < segment.count; ++i) {
-      numerics::StoreElement(to + i * step * bytes, dtype_, from[i], saturate_);
+    switch (bytes) {
+      case 4:
+        ConvertAndScatter<float>(from, segment.count, step, store_row_, to);
+        break;
+      case 2:
+        ConvertAndScatter<uint16_t>(from, segment.count, step, store_row_, to);
+        break;
+      default:
+        ConvertAndScatter<uint8_t>(from, segment.count, step, store_row_, to);
     }
   }
 }

@@ -17,7 +17,6 @@ class LineReader {
   LineReader(const void* base, numerics::DType dtype, const numerics::NumericRule& rule)
       : base_(static_cast<const char*>(base)),
         dtype_(dtype),
-        rule_(rule),
         plain_(dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{}),
         load_row_(kernels::convert::SelectLoadRow(dtype, rule)) {}
 
@@ -26,15 +25,11 @@ class LineReader {
   void Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step, int64_t length,
              float* line) const;
 
-  float Load(int64_t element) const {
-    const float value = numerics::LoadElement(base_ + element * numerics::ElementBytes(dtype_), dtype_);
-    return numerics::RoundInput(value, rule_.input_rounding, rule_.saturate);
-  }
-
  private:
+  void FetchStrided(const char* from, int64_t count, int64_t step, float* to) const;
+
   const char* base_;
   numerics::DType dtype_;
-  numerics::NumericRule rule_;
   bool plain_;  // FP32 as it is
   kernels::convert::LoadRowFn load_row_;
 };
@@ -42,10 +37,7 @@ class LineReader {
 class LineWriter {
  public:
   LineWriter(void* base, numerics::DType dtype, bool saturate)
-      : base_(static_cast<char*>(base)),
-        dtype_(dtype),
-        saturate_(saturate),
-        store_row_(kernels::convert::SelectStoreRow(dtype, saturate)) {}
+      : base_(static_cast<char*>(base)), dtype_(dtype), store_row_(kernels::convert::SelectStoreRow(dtype, saturate)) {}
 
   // Element offset + segment.source + i * step = line[segment.begin + i], rounded once.
   void Store(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
@@ -54,7 +46,6 @@ class LineWriter {
  private:
   char* base_;
   numerics::DType dtype_;
-  bool saturate_;
   kernels::convert::StoreRowFn store_row_;
 };
 
