@@ -42,8 +42,12 @@ class Pool {
 
   // False: somebody else's region is open, or the process is exiting.
   bool TryRun(int64_t jobs, JobFn job, void* context) {
-    std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    if (!lock.owns_lock() || threads_.empty()) return false;
+    // Not a mutex: a job may ask for a region of its own, on the thread that holds this one.
+    if (taken_.test_and_set(std::memory_order_acquire)) return false;
+    if (threads_.empty()) {
+      taken_.clear(std::memory_order_release);
+      return false;
+    }
     jobs_ = jobs;
     job_ = job;
     context_ = context;
@@ -56,17 +60,19 @@ class Pool {
     // A worker that has not joined by now is not waited for; one that has is, and what it wrote is then visible.
     state_.fetch_and(~kOpen, std::memory_order_acq_rel);
     while (state_.load(std::memory_order_acquire) != 0) Pause();
+    taken_.clear(std::memory_order_release);
     return true;
   }
 
   // Waits for an open region and ends the workers. Regions opened later are serial.
   void Stop() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    while (taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
     stop_.store(true, std::memory_order_relaxed);
     region_.fetch_add(1, std::memory_order_seq_cst);
     region_.notify_all();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
+    taken_.clear(std::memory_order_release);
   }
 
  private:
@@ -113,7 +119,7 @@ class Pool {
     return region;
   }
 
-  std::mutex mutex_;
+  std::atomic_flag taken_;
   std::vector<std::thread> threads_;
   int64_t jobs_ = 0;
   JobFn job_ = nullptr;

@@ -24,6 +24,18 @@ inline void FillZero(float* to, int64_t count) {
   for (int64_t i = 0; i < count; i += lanes) hn::StoreU(hn::Zero(d), d, to + i);
 }
 
+// to[0, count) = from[0, count), with whole vectors stored: what follows is zeros that are overwritten or wanted.
+// Reads nothing past from[count). REQUIRES: 0 < count < a vector's lanes.
+inline void StoreTail(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  hn::StoreU(hn::Zero(d), d, to);
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i];
+#else
+  hn::StoreU(hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from), d, to);
+#endif
+}
+
 inline void FetchLine(const float* HWY_RESTRICT source, const Segment* HWY_RESTRICT segments, int64_t segment_count,
                       int64_t length, float* HWY_RESTRICT line) {
   const hn::ScalableTag<float> d;
@@ -36,10 +48,7 @@ inline void FetchLine(const float* HWY_RESTRICT source, const Segment* HWY_RESTR
     float* to = line + segment.begin;
     int64_t i = 0;
     for (; i + lanes <= segment.count; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    // The masked load reads nothing outside the segment; the zeros it stores behind are overwritten or wanted.
-    if (i < segment.count) {
-      hn::StoreU(hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(segment.count - i)), d, from + i), d, to + i);
-    }
+    if (i < segment.count) StoreTail(from + i, segment.count - i, to + i);
     done = segment.begin + segment.count;
   }
   if (done < length) FillZero(line + done, length - done);

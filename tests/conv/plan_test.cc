@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "conv/conv.h"
+#include "conv/plan_cache.h"
+
+namespace canopy::conv {
+namespace {
+
+ConvProblem Square(int64_t channels, int64_t size) {
+  ConvProblem p;
+  Geometry& g = p.geometry;
+  g.batch = 2;
+  g.input_channels = g.output_channels = channels;
+  g.input_size = g.output_size = {1, size, size};
+  g.kernel = {1, 3, 3};
+  g.pad_begin = {0, 1, 1};
+  const std::array<int64_t, 5> activation = {channels * size * size, size * size, size * size, size, 1};
+  p.input.strides = p.output.strides = p.input_result.strides = activation;
+  p.weight.strides = p.weight_result.strides = {channels * 9, 9, 9, 3, 1};
+  p.bias_result.strides[1] = 1;
+  p.computations = kBackwardData | kBackwardWeights | kBiasFromOutput;
+  return p;
+}
+
+TEST(PlanTest, TheSameProblemGivesTheSamePlan) {
+  const std::unique_ptr<Plan> a = BuildPlan(Square(17, 9), nullptr), b = BuildPlan(Square(17, 9), nullptr);
+  EXPECT_EQ(Describe(*a), Describe(*b));
+  EXPECT_EQ(a->ledger.total_bytes(), b->ledger.total_bytes());
+}
+
+TEST(PlanTest, EveryWantedComputationHasOneStepAndNoOther) {
+  const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
+  ASSERT_EQ(plan->steps.size(), 3u);
+  EXPECT_EQ(plan->steps[0].computation, kBackwardData);
+  EXPECT_EQ(plan->steps[1].computation, kBackwardWeights);
+  EXPECT_EQ(plan->steps[2].computation, kBiasFromOutput);
+}
+
+TEST(PlanTest, AskingForOneAlgorithmLeavesTheReferenceForTheRestAndSaysWhy) {
+  const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), "channel_sum");
+  EXPECT_EQ(AlgorithmNames(*plan), "reference,reference,channel_sum");
+  EXPECT_NE(Describe(*plan).find("it serves bias gradients only"), std::string::npos);
+}
+
+TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {
+  EXPECT_TRUE(BuildPlan(Square(2, 7), nullptr)->small);
+  EXPECT_FALSE(BuildPlan(Square(64, 56), nullptr)->small);
+}
+
+TEST(PlanCacheTest, FindsWhatWasInsertedByTheWholeProblem) {
+  PlanCache cache(8);
+  std::shared_ptr<const Plan> plan = BuildPlan(Square(8, 9), nullptr);
+  cache.Insert(plan);
+  EXPECT_EQ(cache.Find(Square(8, 9)), plan);
+  ConvProblem other = Square(8, 9);
+  other.bias_result.strides[1] = 2;  // a field that the hash leaves out must still tell problems apart
+  EXPECT_EQ(cache.Find(other), nullptr);
+}
+
+TEST(PlanCacheTest, NeverGrowsPastItsCapacityAndForgetsTheLeastRecentlyUsed) {
+  PlanCache cache(3);
+  for (int64_t size = 5; size < 8; ++size) cache.Insert(BuildPlan(Square(4, size), nullptr));
+  EXPECT_NE(cache.Find(Square(4, 5)), nullptr);  // used: 6 is now the oldest
+  cache.Insert(BuildPlan(Square(4, 8), nullptr));
+  EXPECT_EQ(cache.size(), 3u);
+  EXPECT_EQ(cache.Find(Square(4, 6)), nullptr);
+  EXPECT_NE(cache.Find(Square(4, 5)), nullptr);
+  EXPECT_NE(cache.Find(Square(4, 8)), nullptr);
+}
+
+TEST(PlanCacheTest, ServesSeveralThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int i = 0; i < 300; ++i) {
+        std::shared_ptr<const Plan> plan;
+        ASSERT_TRUE(MakePlan(Square(4 + (i + t) % 7, 9), &plan).ok());
+        ASSERT_EQ(plan->problem.geometry.input_channels, 4 + (i + t) % 7);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace canopy::conv

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <hwy/aligned_allocator.h>
+
+#include <cmath>
+#include <vector>
+
+#include "kernels/dispatch.h"
+#include "kernels/lines/contract.h"
+
+namespace canopy::kernels {
+namespace {
+
+class LinesTest : public testing::TestWithParam<int64_t> {};
+
+TEST_P(LinesTest, FetchCopiesSegmentsAndZerosTheRest) {
+  const ScopedTarget scoped(GetParam());
+  std::vector<float> source(200);
+  for (size_t i = 0; i < source.size(); ++i) source[i] = static_cast<float>(i + 1);
+  const std::vector<std::vector<Segment>> lists = {
+      {},
+      {{0, 0, 1}},
+      {{5, 0, 40}},
+      {{5, 3, 15}, {100, 18, 1}, {50, 30, 17}},
+      {{0, 1, 7}, {20, 9, 7}, {40, 17, 7}, {60, 25, 7}, {183, 33, 17}},  // the last ends with the source
+  };
+  for (const auto& list : lists) {
+    for (int64_t length : {50, 64}) {
+      std::vector<float> line(static_cast<size_t>(length + kLineSlack), -1.0f),
+          expected(static_cast<size_t>(length), 0.0f);
+      for (const Segment& s : list) {
+        for (int i = 0; i < s.count; ++i) expected[s.begin + i] = source[s.source + i];
+      }
+      Lines().fetch(source.data(), list.data(), static_cast<int64_t>(list.size()), length, line.data());
+      line.resize(static_cast<size_t>(length));
+      EXPECT_EQ(line, expected);
+    }
+  }
+}
+
+TEST_P(LinesTest, InterleaveWritesFourColumnsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 100}) {
+    for (int64_t stride : {4, 12, 32}) {
+      std::vector<std::vector<float>> rows(4, std::vector<float>(static_cast<size_t>(count + kLineSlack)));
+      const float* lines[4];
+      for (int r = 0; r < 4; ++r) {
+        for (int64_t i = 0; i < count; ++i) rows[r][i] = static_cast<float>(r * 1000 + i);
+        lines[r] = rows[r].data();
+      }
+      std::vector<float> to(static_cast<size_t>(count * stride), -1.0f), expected = to;
+      for (int64_t i = 0; i < count; ++i) {
+        for (int r = 0; r < 4; ++r) expected[i * stride + r] = lines[r][i];
+      }
+      Lines().interleave4(lines, count, stride, to.data());
+      EXPECT_EQ(to, expected) << count << " by " << stride;
+    }
+  }
+}
+
+TEST_P(LinesTest, AnyNonfiniteSeesEachElementAndNoneBehind) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 8, 17, 40}) {
+    for (float bad : {INFINITY, -INFINITY, NAN}) {
+      for (int64_t at = 0; at < count + 8; ++at) {
+        std::vector<float> line(static_cast<size_t>(count + kLineSlack), 3e38f);
+        line[at] = bad;
+        EXPECT_EQ(Lines().any_nonfinite(line.data(), count), at < count) << at << " of " << count;
+      }
+    }
+  }
+}
+
+TEST_P(LinesTest, AddAddsEveryElement) {
+  const ScopedTarget scoped(GetParam());
+  auto from = hwy::AllocateAligned<float>(48), to = hwy::AllocateAligned<float>(48);
+  for (int i = 0; i < 48; ++i) from[i] = static_cast<float>(i), to[i] = 100.0f;
+  Lines().add(from.get(), 48, to.get());
+  for (int i = 0; i < 48; ++i) EXPECT_EQ(to[i], 100.0f + static_cast<float>(i));
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, LinesTest, testing::ValuesIn(MachineTargets()),
+                         [](const auto& info) { return std::string(TargetName(info.param)); });
+
+}  // namespace
+}  // namespace canopy::kernels

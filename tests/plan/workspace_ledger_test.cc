@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/workspace_ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace canopy::plan {
+namespace {
+
+TEST(WorkspaceLedgerTest, AnEmptyLedgerNeedsNoWorkspace) { EXPECT_EQ(WorkspaceLedger().total_bytes(), 0); }
+
+TEST(WorkspaceLedgerTest, EntriesAreAlignedDisjointAndInsideTheWorkspaceAtAnyAddress) {
+  WorkspaceLedger ledger;
+  const int64_t sizes[] = {1, 128, 0, 129, 4096, 7};
+  for (int64_t size : sizes) ledger.Book("entry", size);
+  std::vector<char> memory(static_cast<size_t>(ledger.total_bytes()) + WorkspaceLedger::kAlignment);
+  for (int64_t shift = 0; shift < WorkspaceLedger::kAlignment; ++shift) {
+    char* workspace = memory.data() + shift;
+    char* end = workspace;
+    for (int i = 0; i < 6; ++i) {
+      char* entry = static_cast<char*>(ledger.Fetch(workspace, i));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(entry) % WorkspaceLedger::kAlignment, 0u);
+      EXPECT_GE(entry, end);
+      end = entry + sizes[i];
+    }
+    EXPECT_LE(end, workspace + ledger.total_bytes());
+  }
+}
+
+TEST(WorkspaceLedgerTest, ASizeThatCannotBeIsAnOverflowNotAWrap) {
+  WorkspaceLedger ledger;
+  ledger.Book("most", int64_t{1} << 61);
+  EXPECT_FALSE(ledger.overflowed());
+  ledger.Book("more", (int64_t{1} << 62) - 1);
+  EXPECT_TRUE(ledger.overflowed());
+  WorkspaceLedger negative;
+  negative.Book("negative", -1);
+  EXPECT_TRUE(negative.overflowed());
+}
+
+}  // namespace
+}  // namespace canopy::plan
