@@ -51,9 +51,9 @@ aclFormat Problem::Format() const {
 }
 
 std::string Problem::Text() const {
-  std::string text = std::to_string(rank()) + "D n" + std::to_string(batch) + " ci" + std::to_string(in_channels) +
-                     " co" + std::to_string(out_channels) + " in" + Joined(in) + " k" + Joined(kernel) + " s" +
-                     Joined(stride) + " p" + Joined(padding) + " d" + Joined(dilation) + " g" + std::to_string(groups);
+  std::string text = "conv_backward n" + std::to_string(batch) + " ci" + std::to_string(in_channels) + " co" +
+                     std::to_string(out_channels) + " in" + Joined(in) + " k" + Joined(kernel) + " s" + Joined(stride) +
+                     " p" + Joined(padding) + " d" + Joined(dilation) + " g" + std::to_string(groups);
   if (transposed) text += " transposed op" + Joined(output_padding);
   return text;
 }

@@ -33,7 +33,7 @@ struct Problem {
   Extents WeightShape() const;
   Extents OutputShape() const;
   aclFormat Format() const;
-  std::string Text() const;
+  std::string Text() const;  // as the `canopy` command line takes it
 };
 
 Problem RandomProblem(const Kind& kind, std::mt19937* random);
