@@ -34,8 +34,7 @@ extern "C" {
 //                2: left, right
 // outputPadding  transposed: R entries, 0 or more and below the greater of stride and dilation; else not looked at
 // groups         1 or more
-// cubeMathType   how FLOAT inputs are multiplied: 0 and 4 as they are, 1 and 3 rounded to HFLOAT32, 2 rounded to
-// FLOAT16
+// cubeMathType   how FLOAT inputs are multiplied: 0 and 4 as they are, 1 and 3 rounded to HFLOAT32, 2 to FLOAT16
 //                (Ascend 910 and 310P: 1 and 2 only, both FLOAT16). 16-bit and 8-bit inputs: any of 0 to 4, no effect.
 ACLNN_API aclnnStatus aclnnConvolutionGetWorkspaceSize(const aclTensor* input, const aclTensor* weight,
                                                        const aclTensor* bias, const aclIntArray* stride,
