@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef CANOPY_OPAPI_CONVOLUTION_LOWER_H_
+#define CANOPY_OPAPI_CONVOLUTION_LOWER_H_
+
+#include "opapi/convolution/check.h"
+#include "opapi/lowered.h"
+
+namespace canopy::opapi::convolution {
+
+// The result points into `arguments`. `saturate`: results overflow to the greatest finite value.
+// REQUIRES: the rules accepted the arguments.
+Lowered Lower(const Arguments& arguments, const product::Product& product, bool saturate);
+
+}  // namespace canopy::opapi::convolution
+
+#endif  // CANOPY_OPAPI_CONVOLUTION_LOWER_H_
