@@ -5,8 +5,8 @@
 #include <new>
 
 #include "conv/implicit_gemm/activation_step.h"
-#include "conv/implicit_gemm/tensor_lines.h"
 #include "conv/reference/run.h"
+#include "conv/tensor_lines.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::implicit_gemm {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/grid.h"
 #include "conv/implicit_gemm/blocking.h"
-#include "conv/implicit_gemm/grid.h"
 
 namespace canopy::conv::implicit_gemm {
 

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <new>
 
-#include "conv/implicit_gemm/tensor_lines.h"
 #include "conv/implicit_gemm/weights_step.h"
 #include "conv/reference/run.h"
+#include "conv/tensor_lines.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::implicit_gemm {

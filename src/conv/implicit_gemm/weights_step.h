@@ -10,8 +10,8 @@
 #include <string>
 
 #include "conv/algorithm.h"
+#include "conv/grid.h"
 #include "conv/implicit_gemm/blocking.h"
-#include "conv/implicit_gemm/grid.h"
 
 namespace canopy::conv::implicit_gemm {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/implicit_gemm/grid.h"
+#include "conv/grid.h"
 
 #include <algorithm>
 
 #include "base/checked_math.h"
 
-namespace canopy::conv::implicit_gemm {
+namespace canopy::conv {
 namespace {
 
 // Walked positions [low, high) of one axis whose coordinate lies in [0, size).
@@ -109,4 +109,4 @@ bool TouchesPadding(const AxisPhase& phase, int64_t source_size) {
   });
 }
 
-}  // namespace canopy::conv::implicit_gemm
+}  // namespace canopy::conv

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/implicit_gemm/grid.h"
+#include "conv/grid.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace canopy::conv::implicit_gemm {
+namespace canopy::conv {
 namespace {
 
 // What a walked position reads: the element, or -1 in padding.
@@ -107,4 +107,4 @@ TEST(GridTest, PhasesCoverEveryPairOfInputAndTapOnce) {
 }
 
 }  // namespace
-}  // namespace canopy::conv::implicit_gemm
+}  // namespace canopy::conv

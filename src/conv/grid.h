@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walking positions. The columns of the matrix product are positions of a grid (batch times up to three axes); every
 // kernel offset maps a walked position to a tensor's coordinate by coordinate = walked * step + shift on each axis.
-#ifndef CANOPY_CONV_IMPLICIT_GEMM_GRID_H_
-#define CANOPY_CONV_IMPLICIT_GEMM_GRID_H_
+#ifndef CANOPY_CONV_GRID_H_
+#define CANOPY_CONV_GRID_H_
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "conv/problem.h"
 #include "kernels/lines/contract.h"
 
-namespace canopy::conv::implicit_gemm {
+namespace canopy::conv {
 
 struct PixelMap {
   Extent3 walk{};                  // extents of the walked grid, one image
@@ -51,6 +51,6 @@ std::vector<AxisPhase> BackwardDataPhases(const Geometry& geometry, int axis, bo
 // Whether some walked position of the phase falls into padding under some tap.
 bool TouchesPadding(const AxisPhase& phase, int64_t source_size);
 
-}  // namespace canopy::conv::implicit_gemm
+}  // namespace canopy::conv
 
-#endif  // CANOPY_CONV_IMPLICIT_GEMM_GRID_H_
+#endif  // CANOPY_CONV_GRID_H_

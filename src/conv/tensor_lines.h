@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors read and written line by line, with the conversions of the numeric rule on the way.
-#ifndef CANOPY_CONV_IMPLICIT_GEMM_TENSOR_LINES_H_
-#define CANOPY_CONV_IMPLICIT_GEMM_TENSOR_LINES_H_
+#ifndef CANOPY_CONV_TENSOR_LINES_H_
+#define CANOPY_CONV_TENSOR_LINES_H_
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 #include "kernels/lines/contract.h"
 #include "numerics/rounding.h"
 
-namespace canopy::conv::implicit_gemm {
+namespace canopy::conv {
 
 class LineReader {
  public:
@@ -49,6 +49,6 @@ class LineWriter {
   kernels::convert::StoreRowFn store_row_;
 };
 
-}  // namespace canopy::conv::implicit_gemm
+}  // namespace canopy::conv
 
-#endif  // CANOPY_CONV_IMPLICIT_GEMM_TENSOR_LINES_H_
+#endif  // CANOPY_CONV_TENSOR_LINES_H_

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/implicit_gemm/tensor_lines.h"
+#include "conv/tensor_lines.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace canopy::conv::implicit_gemm {
+namespace canopy::conv {
 namespace {
 
 constexpr int64_t kChunk = 256;  // elements collected before they are converted together
@@ -98,4 +98,4 @@ void LineWriter::Store(int64_t offset, const kernels::Segment* segments, int64_t
   }
 }
 
-}  // namespace canopy::conv::implicit_gemm
+}  // namespace canopy::conv
