@@ -24,39 +24,82 @@ inline constexpr int kVectorRegisters = 1;
 inline constexpr int kVectorRegisters = 16;
 #endif
 
+// kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
+// into memory.
+template <int kRows, int kVectors>
+class Accumulators {
+ public:
+  using D = hn::ScalableTag<float>;
+  using V = hn::Vec<D>;
+  static constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+
+  HWY_INLINE void Clear() {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::Zero(D());
+    }
+  }
+
+  HWY_INLINE void Add(const float* HWY_RESTRICT a, const V* lanes) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V row = hn::Set(D(), a[r]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::MulAdd(row, lanes[v], sums_[r][v]);
+    }
+  }
+
+  HWY_INLINE void Finish(float* HWY_RESTRICT c, bool accumulate) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        float* to = c + (r * kVectors + v) * kLanes;
+        hn::Store(accumulate ? hn::Add(hn::Load(D(), to), sums_[r][v]) : sums_[r][v], D(), to);
+      }
+    }
+  }
+
+ private:
+  V sums_[kRows][kVectors];
+};
+
 template <int kRows, int kVectors>
 void GemmTileBody(int64_t depth, const float* HWY_RESTRICT a, const float* HWY_RESTRICT b, float* HWY_RESTRICT c,
                   bool accumulate) {
-  const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
-  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
-  V acc[kRows][kVectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::Zero(d);
-  }
+  using Sums = Accumulators<kRows, kVectors>;
+  Sums sums;
+  sums.Clear();
   for (int64_t i = 0; i < depth; ++i) {
-    V lanes[kVectors];
+    typename Sums::V lanes[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) lanes[v] = hn::Load(d, b + v * kLanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const V row = hn::Set(d, a[r]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) acc[r][v] = hn::MulAdd(row, lanes[v], acc[r][v]);
-    }
+    for (int v = 0; v < kVectors; ++v) lanes[v] = hn::Load(typename Sums::D(), b + v * Sums::kLanes);
+    sums.Add(a, lanes);
     a += kRows;
-    b += kVectors * kLanes;
+    b += kVectors * Sums::kLanes;
   }
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
+  sums.Finish(c, accumulate);
+}
+
+template <int kRows, int kVectors>
+void GemmTapsBody(const GemmTapsOperands& operands, float* HWY_RESTRICT c, bool accumulate) {
+  using Sums = Accumulators<kRows, kVectors>;
+  Sums sums;
+  sums.Clear();
+  for (int64_t t = 0; t < operands.tap_count; ++t) {
+    const float* HWY_RESTRICT a = operands.a + operands.taps[t].a;
+    const float* HWY_RESTRICT b = operands.b + operands.taps[t].b;
+    for (int64_t i = 0; i < operands.depth; ++i) {
+      typename Sums::V lanes[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      float* to = c + (r * kVectors + v) * kLanes;
-      hn::Store(accumulate ? hn::Add(hn::Load(d, to), acc[r][v]) : acc[r][v], d, to);
+      for (int v = 0; v < kVectors; ++v) lanes[v] = hn::LoadU(typename Sums::D(), b + v * Sums::kLanes);
+      sums.Add(a, lanes);
+      a += kRows;
+      b += operands.b_stride;
     }
   }
+  sums.Finish(c, accumulate);
 }
 
 // The list's entries for this target's registers, in the list's order.
@@ -68,7 +111,7 @@ inline GemmTileList TilesOfTarget() {
     Table() {
 #define CANOPY_GEMM_TILE(registers, rows, vectors, efficiency) \
   if constexpr (registers == kVectorRegisters)                 \
-    tiles[count++] = {rows, (vectors)*kLanes, efficiency, &GemmTileBody<rows, vectors>};
+    tiles[count++] = {rows, (vectors)*kLanes, efficiency, &GemmTileBody<rows, vectors>, &GemmTapsBody<rows, vectors>};
 #include "kernels/gemm/kernels.inc"
 #undef CANOPY_GEMM_TILE
     }
