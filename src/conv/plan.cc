@@ -8,22 +8,34 @@ namespace {
 
 constexpr Computation kAll[] = {kForward, kBackwardData, kBackwardWeights, kBiasFromOutput, kBiasFromInput};
 
+// The cheapest of those that accept; the reference only where none does.
+const Algorithm& Choose(const ConvProblem& problem, Computation computation, const char* only, std::string* refusals) {
+  const Algorithm* best = nullptr;
+  double least = 0;
+  for (int i = 0; i < kAlgorithmCount - 1; ++i) {
+    const Algorithm& algorithm = kAlgorithms[i];
+    if (only != nullptr && std::strcmp(only, algorithm.name) != 0) continue;
+    const std::string refusal = algorithm.accepts(problem, computation);
+    if (!refusal.empty()) {
+      *refusals += std::string(algorithm.name) + ": " + refusal + "; ";
+      continue;
+    }
+    plan::WorkspaceLedger unused;
+    const double work = algorithm.make_step(problem, computation, &unused)->Work();
+    if (best == nullptr || work < least) {
+      best = &algorithm;
+      least = work;
+    }
+  }
+  return best != nullptr ? *best : kAlgorithms[kAlgorithmCount - 1];
+}
+
 PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
                      plan::WorkspaceLedger* ledger) {
   PlannedStep planned{computation, nullptr, nullptr, ""};
-  for (int i = 0; i < kAlgorithmCount; ++i) {
-    const Algorithm& algorithm = kAlgorithms[i];
-    const bool last = i == kAlgorithmCount - 1;
-    if (only != nullptr && !last && std::strcmp(only, algorithm.name) != 0) continue;
-    const std::string refusal = algorithm.accepts(problem, computation);
-    if (refusal.empty()) {
-      planned.algorithm = &algorithm;
-      planned.step = algorithm.make_step(problem, computation, ledger);
-      return planned;
-    }
-    planned.refusals += std::string(algorithm.name) + ": " + refusal + "; ";
-  }
-  return planned;  // not reached: the reference accepts everything
+  planned.algorithm = &Choose(problem, computation, only, &planned.refusals);
+  planned.step = planned.algorithm->make_step(problem, computation, ledger);
+  return planned;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ struct PlannedStep {
   Computation computation;
   const Algorithm* algorithm;
   std::unique_ptr<Step> step;
-  std::string refusals;  // why each better algorithm did not serve, for the verbose log
+  std::string refusals;  // why algorithms did not serve, for the verbose log
 };
 
 class Plan {

@@ -7,6 +7,12 @@
 #include "base/checked_math.h"
 
 namespace canopy::conv::implicit_gemm {
+namespace {
+
+constexpr int64_t kWorkATileStore = 8;    // terms that storing a result costs as much as
+constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
+
+}  // namespace
 
 ActivationStep::ActivationStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : forward_(computation == kForward) {
@@ -75,8 +81,11 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     phase.pixel_blocks = base::CeilDiv(phase.pixels, pixel_block);
     phase.first_job = jobs_;
     jobs_ += phase.pixel_blocks * channel_blocks_;
-    work_ += static_cast<double>(g.groups) * static_cast<double>(phase.pixels) *
-             static_cast<double>(channel_panels_ * channel_width) * static_cast<double>(depth + 4) / 16;
+    const double tiles = static_cast<double>(phase.pixels) * static_cast<double>(channel_panels_ * channel_width) /
+                         (16 * tile_.efficiency) * static_cast<double>(depth + kWorkATileStore);
+    const double packing =
+        static_cast<double>(phase.pixels * channel_blocks_) * static_cast<double>(depth) * kWorkAPackedElem;
+    work_ += static_cast<double>(g.groups) * (tiles + packing);
   }
   const base::Checked packed_bytes = base::Checked(g.groups) * packed_floats_ * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed_bytes.ok() ? packed_bytes.value() : -1);
