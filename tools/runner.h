@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a case's call exactly as a program of CANN would: device memory, tensor handles, both phases, synchronise.
+#ifndef CANOPY_TOOLS_RUNNER_H_
+#define CANOPY_TOOLS_RUNNER_H_
+
+#include <array>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "acl/acl.h"
+#include "tools/case.h"
+
+namespace canopy::tools {
+
+// A call of the runtime that should have worked did not.
+class RuntimeFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Initialises the runtime and a device, makes a stream; undoes it all. Throws RuntimeFailure.
+class Runtime {
+ public:
+  Runtime();
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  aclrtStream stream() const { return stream_; }
+
+ private:
+  aclrtStream stream_ = nullptr;
+};
+
+struct DeviceFree {
+  void operator()(void* memory) const { aclrtFree(memory); }
+};
+using DeviceMemory = std::unique_ptr<void, DeviceFree>;
+
+// Throws RuntimeFailure when there is no memory. At least one byte.
+DeviceMemory Allocate(uint64_t bytes);
+
+// One storage for each tensor of a case that is present.
+using Storages = std::array<DeviceMemory, kCallTensors>;
+
+struct Outcome {
+  int phase1 = 0;
+  int phase2 = 0;  // of the second call or of the synchronisation, whichever failed first
+  std::string message;
+  uint64_t workspace_bytes = 0;
+  double seconds = 0;  // phase 2 and synchronisation, the fastest of `repeats`
+};
+
+Outcome RunCase(const Case& a_case, const Storages& storages, aclrtStream stream, int repeats = 1);
+
+}  // namespace canopy::tools
+
+#endif  // CANOPY_TOOLS_RUNNER_H_
