@@ -40,3 +40,15 @@ Split SplitDigits(const std::vector<Digit>& digits, unsigned seed) {
   }
   return split;
 }
+
+Digit Shifted(const Digit& digit, int down, int right) {
+  Digit shifted = digit;
+  for (int y = 0; y < kSide; ++y) {
+    for (int x = 0; x < kSide; ++x) {
+      const int from_y = y - down, from_x = x - right;
+      const bool inside = from_y >= 0 && from_y < kSide && from_x >= 0 && from_x < kSide;
+      shifted.pixels[y * kSide + x] = inside ? digit.pixels[from_y * kSide + from_x] : 0;
+    }
+  }
+  return shifted;
+}

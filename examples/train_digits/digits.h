@@ -26,4 +26,7 @@ std::vector<Digit> ReadDigits(const std::string& path);
 // A fifth of each class, chosen by `seed` alone, is held out.
 Split SplitDigits(const std::vector<Digit>& digits, unsigned seed);
 
+// The image moved by whole pixels, white where nothing came from.
+Digit Shifted(const Digit& digit, int down, int right);
+
 #endif  // EXAMPLES_TRAIN_DIGITS_DIGITS_H_

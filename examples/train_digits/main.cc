@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains a small convolutional network on real handwritten digits: train_digits FILE [EPOCHS].
-// A fifth of the digits, chosen before training, is never learnt from; at least 97% of it must be recognised.
+// A fifth of the digits, chosen before training, is never learnt from; at least 97% of it must be recognised. The
+// constants below were chosen by cross-validation inside the other four fifths.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -16,8 +17,8 @@
 namespace {
 
 const int kBatch = 32;
-const int kEpochs = 20;
-const float kRate = 0.002f;
+const int kEpochs = 25;
+const float kRate = 0.003f;  // falls linearly to 0
 const double kWanted = 0.97;
 const unsigned kSplitSeed = 1, kTrainingSeed = 2;
 
@@ -45,13 +46,24 @@ Confusion Evaluate(Network* network, const std::vector<Digit>& digits) {
   return confusion;
 }
 
+// Half of the digits, moved by up to a pixel each way: more to learn from, the same to recognise.
+std::vector<Digit> Varied(const std::vector<Digit>& digits, std::mt19937* random) {
+  std::vector<Digit> varied = digits;
+  for (Digit& digit : varied) {
+    const int place = (*random)() % 2 == 0 ? 4 : static_cast<int>((*random)() % 9);
+    digit = Shifted(digit, place / 3 - 1, place % 3 - 1);
+  }
+  return varied;
+}
+
 // One pass over the training digits in a new order, the incomplete last batch left out; the mean loss.
-double Epoch(Network* network, std::vector<Digit>* training, float rate, std::mt19937* random) {
-  Shuffle(training, random);
-  const size_t batches = training->size() / kBatch;
+double Epoch(Network* network, const std::vector<Digit>& digits, float rate, std::mt19937* random) {
+  std::vector<Digit> training = Varied(digits, random);
+  Shuffle(&training, random);
+  const size_t batches = training.size() / kBatch;
   double loss = 0;
   for (size_t b = 0; b < batches; ++b) {
-    const auto start = training->begin() + b * kBatch;
+    const auto start = training.begin() + b * kBatch;
     loss += network->Learn(std::vector<Digit>(start, start + kBatch), rate);
   }
   return loss / batches;
@@ -86,7 +98,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int epochs = argc > 2 ? std::max(1, std::atoi(argv[2])) : kEpochs;
-  Split split = SplitDigits(digits, kSplitSeed);
+  const Split split = SplitDigits(digits, kSplitSeed);
   std::printf("%zu digits: %zu to learn from, %zu held out\n", digits.size(), split.training.size(),
               split.held_out.size());
 
@@ -97,7 +109,7 @@ int main(int argc, char** argv) {
   Confusion confusion;
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     const float rate = kRate * static_cast<float>(epochs + 1 - epoch) / static_cast<float>(epochs);
-    const double loss = Epoch(&network, &split.training, rate, &random);
+    const double loss = Epoch(&network, split.training, rate, &random);
     confusion = Evaluate(&network, split.held_out);
     std::printf("epoch %2d  loss %.4f  accuracy on held-out digits %6.2f%%\n", epoch, loss, 100 * confusion.Accuracy());
     std::fflush(stdout);

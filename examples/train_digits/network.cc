@@ -6,8 +6,8 @@
 
 namespace {
 
-const int kHidden = 16;
-const int kOut = 32;
+const int kHidden = 32;
+const int kOut = 64;
 const int kFeatures = kOut * (kSide / 2) * (kSide / 2);
 
 void Relu(std::vector<float>* values) {

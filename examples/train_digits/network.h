@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8x8 image -> convolution to 16 channels -> ReLU -> convolution to 32 channels, stride 2 -> ReLU -> dense -> softmax.
+// 8x8 image -> convolution to 32 channels -> ReLU -> convolution to 64 channels, stride 2 -> ReLU -> dense -> softmax.
 // The convolutions are aclnn's; the rest is written plainly here.
 #ifndef EXAMPLES_TRAIN_DIGITS_NETWORK_H_
 #define EXAMPLES_TRAIN_DIGITS_NETWORK_H_
