@@ -9,6 +9,11 @@ namespace {
 
 constexpr int64_t kChunk = 256;  // elements collected before they are converted together
 
+template <int kCount>
+void CopyFloats(const float* from, float* to) {
+  std::memcpy(to, from, kCount * sizeof(float));
+}
+
 template <class T>
 void Gather(const T* from, int64_t count, int64_t step, T* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i * step];
@@ -58,6 +63,29 @@ void LineReader::Fetch(int64_t offset, const kernels::Segment* segments, int64_t
       continue;
     }
     FetchStrided(from, segment.count, step, to);
+  }
+}
+
+void LineReader::FetchRun(int64_t offset, int64_t count, float* to) const {
+  if (!plain_) {
+    load_row_(base_ + offset * numerics::ElementBytes(dtype_), count, to);
+    return;
+  }
+  // Panels' widths, as constants: a call of memcpy costs more than the copy.
+  const float* from = reinterpret_cast<const float*>(base_) + offset;
+  switch (count) {
+    case 4:
+      return CopyFloats<4>(from, to);
+    case 8:
+      return CopyFloats<8>(from, to);
+    case 12:
+      return CopyFloats<12>(from, to);
+    case 32:
+      return CopyFloats<32>(from, to);
+    case 48:
+      return CopyFloats<48>(from, to);
+    default:
+      std::memcpy(to, from, static_cast<size_t>(count) * sizeof(float));
   }
 }
 

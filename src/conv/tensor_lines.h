@@ -25,6 +25,9 @@ class LineReader {
   void Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step, int64_t length,
              float* line) const;
 
+  // to[i] = element offset + i, rounded, 0 <= i < count. Writes nothing else.
+  void FetchRun(int64_t offset, int64_t count, float* to) const;
+
  private:
   void FetchStrided(const char* from, int64_t count, int64_t step, float* to) const;
 

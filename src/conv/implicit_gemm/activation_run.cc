@@ -103,7 +103,7 @@ class ActivationRun {
       for (int64_t c = 0; c < s_.source_channels_;) {
         const int64_t count = std::min(s_.blocking_.depth, s_.source_channels_ - c);
         const int64_t begin = offset + c * s_.weight_source_stride_;
-        nonfinite |= s_.weight_result_stride_ == 1 ? PackWeightRows(begin, count, valid, scratch, packed)
+        nonfinite |= s_.weight_result_stride_ == 1 ? PackWeightRows(begin, count, valid, packed)
                                                    : PackWeightLines(begin, count, valid, scratch, packed);
         packed += count * width;
         c += count;
@@ -113,16 +113,13 @@ class ActivationRun {
   }
 
   // Result channels lie side by side: row by row. Returns whether a weight is not finite.
-  bool PackWeightRows(int64_t begin, int64_t count, int64_t valid, const JobScratch& scratch, float* to) const {
-    const kernels::Segment row{0, 0, static_cast<int32_t>(valid)};
-    float* line = scratch.lines[0];
-    bool nonfinite = false;
+  bool PackWeightRows(int64_t begin, int64_t count, int64_t valid, float* to) const {
     for (int64_t k = 0; k < count; ++k) {
-      weight_.Fetch(begin + k * s_.weight_source_stride_, &row, 1, 1, ChannelWidth(), line);
-      nonfinite |= kernels::Lines().any_nonfinite(line, valid);
-      std::memcpy(to + k * ChannelWidth(), line, static_cast<size_t>(ChannelWidth()) * sizeof(float));
+      float* row = to + k * ChannelWidth();
+      weight_.FetchRun(begin + k * s_.weight_source_stride_, valid, row);
+      std::fill(row + valid, row + ChannelWidth(), 0.0f);
     }
-    return nonfinite;
+    return kernels::Lines().any_nonfinite(to, count * ChannelWidth());
   }
 
   // Else four lines of source channels at a time.

@@ -148,13 +148,10 @@ class WeightsRun {
   // Pixel by pixel, `run` channels that lie side by side.
   static void CopyChannels(const LineReader& reader, const PixelMap& map, int64_t segments, int64_t offset, int64_t run,
                            int64_t width, const JobScratch& scratch, float* to) {
-    const kernels::Segment channels{0, 0, static_cast<int32_t>(run)};
-    float* line = scratch.lines[0];
     for (int64_t s = 0; s < segments; ++s) {
       const kernels::Segment& in = scratch.segments[s];
       for (int64_t i = 0; i < in.count; ++i) {
-        reader.Fetch(offset + in.source + i * map.element_step(), &channels, 1, 1, run, line);
-        std::memcpy(to + (in.begin + i) * width, line, static_cast<size_t>(run) * sizeof(float));
+        reader.FetchRun(offset + in.source + i * map.element_step(), run, to + (in.begin + i) * width);
       }
     }
   }

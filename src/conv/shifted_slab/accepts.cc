@@ -7,6 +7,11 @@
 #include "conv/problem.h"
 
 namespace canopy::conv::shifted_slab {
+namespace {
+
+constexpr int64_t kMostSpread = 2;  // of the taps, in extents of the tensor
+
+}  // namespace
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation != kForward && computation != kBackwardData) return "it serves forward and backward data only";
@@ -21,6 +26,11 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (result_channels < 4) return "a group has fewer than 4 result channels";
   if (source_channels < 4) return "a group has fewer than 4 source channels";
   for (int axis = 0; axis < 3; ++axis) {
+    // Also bounds the slab: its rows are as long as the taps lie apart.
+    const int64_t size = forward ? g.input_size[axis] : g.output_size[axis];
+    if ((g.kernel[axis] - 1) * g.dilation[axis] > kMostSpread * (size + g.stride[axis])) {
+      return "the taps lie further apart than twice the tensor";
+    }
     bool gaps = false;
     if (!forward) BackwardDataPhases(g, axis, &gaps);
     if (gaps) return "the stride leaves results that no tap reaches";

@@ -102,15 +102,21 @@ inline bool AnyNonfinite(const float* line, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto exponent = hn::Set(du, 0x7F800000u);
+  constexpr uint32_t kExponent = 0x7F800000u;
+  const auto exponent = hn::Set(du, kExponent);
   auto found = hn::MaskFromVec(hn::Zero(du));
-  for (int64_t i = 0; i < count; i += lanes) {
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
     const auto bits = hn::BitCast(du, hn::LoadU(d, line + i));
-    auto hit = hn::Eq(hn::And(bits, exponent), exponent);
-    if (count - i < lanes) hit = hn::And(hit, hn::FirstN(du, static_cast<size_t>(count - i)));
-    found = hn::Or(found, hit);
+    found = hn::Or(found, hn::Eq(hn::And(bits, exponent), exponent));
   }
-  return !hn::AllFalse(du, found);
+  bool tail = false;
+  for (; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, line + i, sizeof(bits));
+    tail |= (bits & kExponent) == kExponent;
+  }
+  return tail || !hn::AllFalse(du, found);
 }
 
 inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {

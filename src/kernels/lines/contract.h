@@ -26,7 +26,7 @@ struct LineKernels {
   // lines' ends must be readable. Writes nothing else.
   void (*interleave4)(const float* const lines[4], int64_t count, int64_t stride, float* to);
 
-  // Whether some line[i], 0 <= i < count, is Inf or NaN. Reads up to kLineSlack floats past the end.
+  // Whether some line[i], 0 <= i < count, is Inf or NaN.
   bool (*any_nonfinite)(const float* line, int64_t count);
 
   // to[i] += from[i]; both aligned to 64 bytes, count a multiple of 16.
