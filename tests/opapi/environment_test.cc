@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What environment variables change. They are read once a process, so CTest runs this program once for each test, with
+// the test's variables; a test whose variables are not set skips itself.
+#include <cstdlib>
+#include <cstring>
+
+#include "aclnnop/aclnn_convolution.h"
+#include "tests/opapi/calls.h"
+
+namespace canopy::tests {
+namespace {
+
+using Floats = std::vector<float>;
+using Shape = std::vector<int64_t>;
+
+bool Is(const char* variable, const char* value) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && std::strcmp(text, value) == 0;
+}
+
+class EnvironmentTest : public DeviceTest {
+ protected:
+  // Phase 1 of ConvTbc whose self lies at `data`.
+  aclnnStatus PhaseOneAt(void* data) {
+    const Shape shape{5, 1, 2};
+    const DeviceTensor w({.shape = {1, 2, 2}}, 1), b({.shape = {2}}, 1), y({.shape = shape}, 0);
+    aclTensor* self = aclCreateTensor(shape.data(), 3, ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, shape.data(), 3, data);
+    uint64_t bytes = 0;
+    aclOpExecutor* executor = nullptr;
+    const aclnnStatus status = aclnnConvTbcGetWorkspaceSize(self, w.get(), b.get(), 0, y.get(), 0, &bytes, &executor);
+    if (status == 0) aclDestroyAclOpExecutor(executor);
+    aclDestroyTensor(self);
+    return status;
+  }
+};
+
+TEST_F(EnvironmentTest, CheckDeviceRefusesMemoryOfTheHost) {
+  if (!Is("CANOPY_CHECK", "device")) GTEST_SKIP();
+  Floats host(10, 1);
+  EXPECT_EQ(PhaseOneAt(host.data()), 161002);
+  const std::string message = RecentMessage();
+  EXPECT_NE(message.find("self data"), std::string::npos) << message;
+  EXPECT_NE(message.find("CANOPY_CHECK=device"), std::string::npos) << message;
+  void *pinned = nullptr, *device = nullptr;
+  ASSERT_EQ(aclrtMallocHost(&pinned, 40), 0);
+  EXPECT_EQ(PhaseOneAt(pinned), 161002);
+  ASSERT_EQ(aclrtMalloc(&device, 40, ACL_MEM_MALLOC_HUGE_FIRST), 0);
+  EXPECT_EQ(PhaseOneAt(device), 0) << RecentMessage();
+  EXPECT_EQ(PhaseOneAt(nullptr), 0) << RecentMessage();
+  aclrtFreeHost(pinned);
+  aclrtFree(device);
+}
+
+TEST_F(EnvironmentTest, AnUnknownCheckCountsAsUnset) {
+  if (!Is("CANOPY_CHECK", "nonsense")) GTEST_SKIP();
+  Floats host(10, 1);
+  EXPECT_EQ(PhaseOneAt(host.data()), 0) << RecentMessage();
+}
+
+TEST_F(EnvironmentTest, VerboseRunsPrintTheCallAndHowItWasComputed) {
+  if (!Is("CANOPY_VERBOSE", "2")) GTEST_SKIP();
+  const DeviceTensor x({.shape = {5, 1, 2}}, 1), w({.shape = {1, 2, 2}}, 1), b({.shape = {2}}, 1);
+  const DeviceTensor y({.shape = {5, 1, 2}}, 0);
+  testing::internal::CaptureStderr();
+  TwoPhases call = ConvTbc(x, w, b, 0, 3, y);
+  ASSERT_EQ(call.first, 0) << RecentMessage();
+  ASSERT_EQ(call.Run(&aclnnConvTbc, stream), 0);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("tbc_forward f32 t5 b1 ci2 co2 k1 pad0 math3"), std::string::npos) << text;
+  EXPECT_NE(text.find(" ms "), std::string::npos) << text;
+  EXPECT_NE(text.find("GFLOP/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("plan of"), std::string::npos) << text;
+}
+
+TEST_F(EnvironmentTest, TheLogTellsWhatTheDocumentsAndTheDeviceWouldRefuse) {
+  if (!Is("ASCEND_GLOBAL_LOG_LEVEL", "1")) GTEST_SKIP();
+  const DeviceTensor x({.shape = {5, 1, 2}}, 1), w({.shape = {1, 2, 2}}, 1), b({.shape = {2}}, 1);
+  const DeviceTensor y({.shape = {605, 1, 2}}, 0);
+  testing::internal::CaptureStdout();
+  const TwoPhases call = ConvTbc(x, w, b, 300, 4, y);
+  EXPECT_EQ(call.first, 0) << RecentMessage();
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("the documents refuse it: cubeMathType: was 4"), std::string::npos) << text;
+  EXPECT_NE(text.find("the device may refuse it: pad (L): was 300"), std::string::npos) << text;
+  aclDestroyAclOpExecutor(call.executor);
+}
+
+// No device here: it refuses, too.
+TEST(EnvironmentOfAnUnknownChipTest, PhaseOneNamesTheChipsThatAreKnown) {
+  if (!Is("CANOPY_SOC", "Ascend123")) GTEST_SKIP();
+  const Shape shape{1, 1, 1}, bias_shape{1};
+  const auto tensor = [](const Shape& s) {
+    return aclCreateTensor(s.data(), s.size(), ACL_FLOAT, nullptr, 0, ACL_FORMAT_ND, s.data(), s.size(), nullptr);
+  };
+  aclTensor *x = tensor(shape), *b = tensor(bias_shape);
+  uint64_t bytes = 777;
+  aclOpExecutor* executor = nullptr;
+  EXPECT_EQ(aclnnConvTbcGetWorkspaceSize(x, nullptr, b, 0, x, 0, &bytes, &executor), 161001);
+  RecentMessage();
+  EXPECT_EQ(aclnnConvTbcGetWorkspaceSize(x, x, b, 0, x, 0, &bytes, &executor), 161002);
+  const std::string message = RecentMessage();
+  EXPECT_NE(message.find("CANOPY_SOC"), std::string::npos) << message;
+  EXPECT_NE(message.find("Ascend910B1"), std::string::npos) << message;
+  EXPECT_EQ(bytes, 777u);
+  aclDestroyTensor(x);
+  aclDestroyTensor(b);
+}
+
+}  // namespace
+}  // namespace canopy::tests
