@@ -2,6 +2,7 @@
 #include "conv/tensor_lines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace canopy::conv {
@@ -12,6 +13,10 @@ constexpr int64_t kChunk = 256;  // elements collected before they are converted
 template <int kCount>
 void CopyFloats(const float* from, float* to) {
   std::memcpy(to, from, kCount * sizeof(float));
+}
+
+void ZeroNonfinite(float* line, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) line[i] = std::isfinite(line[i]) ? line[i] : 0.0f;
 }
 
 template <class T>
@@ -48,6 +53,12 @@ void ConvertAndScatter(const float* from, int64_t count, int64_t step, kernels::
 
 void LineReader::Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
                        int64_t length, float* line) const {
+  FetchSegments(offset, segments, segment_count, step, length, line);
+  if (finite_only_) ZeroNonfinite(line, length);
+}
+
+void LineReader::FetchSegments(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
+                               int64_t length, float* line) const {
   if (plain_ && step == 1) {
     kernels::Lines().fetch(reinterpret_cast<const float*>(base_) + offset, segments, segment_count, length, line);
     return;
@@ -67,8 +78,9 @@ void LineReader::Fetch(int64_t offset, const kernels::Segment* segments, int64_t
 }
 
 void LineReader::FetchRun(int64_t offset, int64_t count, float* to) const {
-  if (!plain_) {
+  if (!plain_ || finite_only_) {
     load_row_(base_ + offset * numerics::ElementBytes(dtype_), count, to);
+    if (finite_only_) ZeroNonfinite(to, count);
     return;
   }
   // Panels' widths, as constants: a call of memcpy costs more than the copy.

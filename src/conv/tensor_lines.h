@@ -20,6 +20,9 @@ class LineReader {
         plain_(dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{}),
         load_row_(kernels::convert::SelectLoadRow(dtype, rule)) {}
 
+  // From here on elements that are not finite read as 0.
+  void TakeFiniteOnly() { finite_only_ = true; }
+
   // line[segment.begin + i] = element offset + segment.source + i * step, rounded; 0 elsewhere below `length`.
   // `line` has kernels::kLineSlack floats of slack.
   void Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step, int64_t length,
@@ -29,11 +32,14 @@ class LineReader {
   void FetchRun(int64_t offset, int64_t count, float* to) const;
 
  private:
+  void FetchSegments(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
+                     int64_t length, float* line) const;
   void FetchStrided(const char* from, int64_t count, int64_t step, float* to) const;
 
   const char* base_;
   numerics::DType dtype_;
   bool plain_;  // FP32 as it is
+  bool finite_only_ = false;
   kernels::convert::LoadRowFn load_row_;
 };
 

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "conv/implicit_gemm/activation_step.h"
-#include "conv/reference/run.h"
+#include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 
@@ -30,14 +30,11 @@ class ActivationRun {
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups;
-    const int64_t panels = static_cast<int64_t>(s_.phases_.size()) * s_.channel_panels_;
-    exec::ParallelFor(groups * panels, serial, [this, panels](int64_t index, int worker) {
-      PackWeights(index / panels, index % panels / s_.channel_panels_, index % s_.channel_panels_, worker);
-    });
-    // A product with packed zeros would give NaN where the definition has no term at all.
-    if (s_.padding_ && nonfinite_->load(std::memory_order_relaxed) != 0) {
-      reference::RunReference(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
-      return;
+    PackAllWeights(serial);
+    const bool nonfinite = s_.padding_ && nonfinite_->load(std::memory_order_relaxed) != 0;
+    if (nonfinite) {
+      weight_.TakeFiniteOnly();
+      PackAllWeights(serial);
     }
     if (s_.gaps_) {
       const int64_t rows = p_.geometry.batch * s_.result_channels_ * groups;
@@ -45,9 +42,17 @@ class ActivationRun {
     }
     exec::ParallelFor(groups * s_.jobs_, serial,
                       [this](int64_t index, int worker) { Job(index / s_.jobs_, index % s_.jobs_, worker); });
+    if (nonfinite) AddNonfiniteWeightTerms(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
   }
 
  private:
+  void PackAllWeights(bool serial) {
+    const int64_t panels = static_cast<int64_t>(s_.phases_.size()) * s_.channel_panels_;
+    exec::ParallelFor(p_.geometry.groups * panels, serial, [this, panels](int64_t index, int worker) {
+      PackWeights(index / panels, index % panels / s_.channel_panels_, index % s_.channel_panels_, worker);
+    });
+  }
+
   int64_t ChannelWidth() const { return s_.pixels_are_lanes_ ? s_.tile_.rows : s_.tile_.lanes; }
   int64_t PixelWidth() const { return s_.pixels_are_lanes_ ? s_.tile_.lanes : s_.tile_.rows; }
 

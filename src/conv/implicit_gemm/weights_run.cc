@@ -5,7 +5,7 @@
 #include <new>
 
 #include "conv/implicit_gemm/weights_step.h"
-#include "conv/reference/run.h"
+#include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 
@@ -29,19 +29,23 @@ class WeightsRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
+    RunBlocks(serial);
+    if (!s_.padding_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    output_.TakeFiniteOnly();
+    RunBlocks(serial);
+    AddNonfiniteOutputTerms(p_, b_, serial);
+  }
+
+ private:
+  void RunBlocks(bool serial) {
     const int64_t blocks = p_.geometry.groups * s_.row_blocks_ * s_.lane_blocks_;
     exec::ParallelFor(blocks * s_.segments_, serial,
                       [this](int64_t index, int worker) { Job(index / s_.segments_, index % s_.segments_, worker); });
     if (s_.segments_ > 1) {
       exec::ParallelFor(blocks, serial, [this](int64_t block, int worker) { Reduce(block, worker); });
     }
-    // A product with packed zeros gave NaN where the definition has no term at all.
-    if (s_.padding_ && nonfinite_->load(std::memory_order_relaxed) != 0) {
-      reference::RunReference(p_, kBackwardWeights, b_, serial);
-    }
   }
 
- private:
   struct Block {
     int64_t group, row_first, row_count, lane_first, lane_count;  // panels
   };

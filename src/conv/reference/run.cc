@@ -1,61 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/reference/run.h"
 
+#include "conv/elements.h"
 #include "exec/pool.h"
-#include "numerics/rounding.h"
 
 namespace canopy::conv::reference {
 namespace {
 
-// Reads and writes elements of one operand by its five indices.
-class Reader {
- public:
-  Reader(const void* base, const Operand& operand, numerics::NumericRule rule)
-      : base_(static_cast<const char*>(base)), operand_(operand), rule_(rule) {}
-
-  double operator()(int64_t a, int64_t b, const Extent3& at) const {
-    const auto& s = operand_.strides;
-    const int64_t offset = a * s[0] + b * s[1] + at[0] * s[2] + at[1] * s[3] + at[2] * s[4];
-    const float value = numerics::LoadElement(base_ + offset * numerics::ElementBytes(operand_.dtype), operand_.dtype);
-    return numerics::RoundInput(value, rule_.input_rounding, rule_.saturate);
-  }
-
- private:
-  const char* base_;
-  const Operand& operand_;
-  numerics::NumericRule rule_;
-};
-
 void Write(void* base, const Operand& operand, int64_t a, int64_t b, const Extent3& at, double value, bool saturate) {
-  const auto& s = operand.strides;
-  const int64_t offset = a * s[0] + b * s[1] + at[0] * s[2] + at[1] * s[3] + at[2] * s[4];
-  numerics::StoreElement(static_cast<char*>(base) + offset * numerics::ElementBytes(operand.dtype), operand.dtype,
+  numerics::StoreElement(static_cast<char*>(base) + ElementOffset(operand, a, b, at), operand.dtype,
                          static_cast<float>(value), saturate);
-}
-
-int64_t Volume(const Extent3& e) { return e[0] * e[1] * e[2]; }
-
-Extent3 Unflatten(int64_t index, const Extent3& size) {
-  return {index / (size[1] * size[2]), index / size[2] % size[1], index % size[2]};
-}
-
-// The input position that output position `out` meets under kernel offset `tap`; false: it lies in the padding.
-bool InputAt(const Geometry& g, const Extent3& out, const Extent3& tap, Extent3* in) {
-  for (int a = 0; a < 3; ++a) {
-    (*in)[a] = out[a] * g.stride[a] - g.pad_begin[a] + tap[a] * g.dilation[a];
-    if ((*in)[a] < 0 || (*in)[a] >= g.input_size[a]) return false;
-  }
-  return true;
-}
-
-// The output position that input position `in` reaches under kernel offset `tap`; false: none.
-bool OutputAt(const Geometry& g, const Extent3& in, const Extent3& tap, Extent3* out) {
-  for (int a = 0; a < 3; ++a) {
-    const int64_t t = in[a] + g.pad_begin[a] - tap[a] * g.dilation[a];
-    if (t < 0 || t % g.stride[a] != 0 || t / g.stride[a] >= g.output_size[a]) return false;
-    (*out)[a] = t / g.stride[a];
-  }
-  return true;
 }
 
 double BiasAt(const ConvProblem& p, const Buffers& b, int64_t channel) {
@@ -67,7 +21,7 @@ double BiasAt(const ConvProblem& p, const Buffers& b, int64_t channel) {
 
 void ForwardRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t co) {
   const Geometry& g = p.geometry;
-  const Reader input(b.input, p.input, p.rule), weight(b.weight, p.weight, p.rule);
+  const ElementReader input(b.input, p.input, p.rule), weight(b.weight, p.weight, p.rule);
   const int64_t cg = g.group_input_channels();
   const int64_t first = co / g.group_output_channels() * cg;
   for (int64_t o = 0; o < Volume(g.output_size); ++o) {
@@ -77,7 +31,7 @@ void ForwardRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t co) {
       const Extent3 tap = Unflatten(t, g.kernel);
       Extent3 in;
       if (!InputAt(g, out, tap, &in)) continue;
-      for (int64_t c = 0; c < cg; ++c) sum += input(n, first + c, in) * weight(co, c, tap);
+      for (int64_t c = 0; c < cg; ++c) sum += double{input(n, first + c, in)} * weight(co, c, tap);
     }
     Write(b.output_result, p.output_result, n, co, out, sum, p.rule.saturate);
   }
@@ -85,7 +39,7 @@ void ForwardRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t co) {
 
 void BackwardDataRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t ci) {
   const Geometry& g = p.geometry;
-  const Reader output(b.output, p.output, p.rule), weight(b.weight, p.weight, p.rule);
+  const ElementReader output(b.output, p.output, p.rule), weight(b.weight, p.weight, p.rule);
   const int64_t og = g.group_output_channels(), cg = g.group_input_channels();
   const int64_t first = ci / cg * og;
   for (int64_t i = 0; i < Volume(g.input_size); ++i) {
@@ -95,7 +49,7 @@ void BackwardDataRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t 
       const Extent3 tap = Unflatten(t, g.kernel);
       Extent3 out;
       if (!OutputAt(g, in, tap, &out)) continue;
-      for (int64_t co = first; co < first + og; ++co) sum += output(n, co, out) * weight(co, ci % cg, tap);
+      for (int64_t co = first; co < first + og; ++co) sum += double{output(n, co, out)} * weight(co, ci % cg, tap);
     }
     Write(b.input_result, p.input_result, n, ci, in, sum, p.rule.saturate);
   }
@@ -103,7 +57,7 @@ void BackwardDataRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t 
 
 void BackwardWeightsRow(const ConvProblem& p, const Buffers& b, int64_t co, int64_t c) {
   const Geometry& g = p.geometry;
-  const Reader input(b.input, p.input, p.rule), output(b.output, p.output, p.rule);
+  const ElementReader input(b.input, p.input, p.rule), output(b.output, p.output, p.rule);
   const int64_t ci = co / g.group_output_channels() * g.group_input_channels() + c;
   for (int64_t t = 0; t < g.taps(); ++t) {
     const Extent3 tap = Unflatten(t, g.kernel);
@@ -112,7 +66,7 @@ void BackwardWeightsRow(const ConvProblem& p, const Buffers& b, int64_t co, int6
       for (int64_t o = 0; o < Volume(g.output_size); ++o) {
         const Extent3 out = Unflatten(o, g.output_size);
         Extent3 in;
-        if (InputAt(g, out, tap, &in)) sum += output(n, co, out) * input(n, ci, in);
+        if (InputAt(g, out, tap, &in)) sum += double{output(n, co, out)} * input(n, ci, in);
       }
     }
     Write(b.weight_result, p.weight_result, co, c, tap, sum, p.rule.saturate);
@@ -122,7 +76,8 @@ void BackwardWeightsRow(const ConvProblem& p, const Buffers& b, int64_t co, int6
 void BiasElement(const ConvProblem& p, const Buffers& b, Computation computation, int64_t channel) {
   const bool from_output = computation == kBiasFromOutput;
   const Extent3& size = from_output ? p.geometry.output_size : p.geometry.input_size;
-  const Reader source(from_output ? b.output : b.input, from_output ? p.output : p.input, numerics::NumericRule{});
+  const ElementReader source(from_output ? b.output : b.input, from_output ? p.output : p.input,
+                             numerics::NumericRule{});
   double sum = 0;
   for (int64_t n = 0; n < p.geometry.batch; ++n) {
     for (int64_t i = 0; i < Volume(size); ++i) sum += source(n, channel, Unflatten(i, size));

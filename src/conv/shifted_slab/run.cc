@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/reference/run.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
 
 #include "base/checked_math.h"
+#include "conv/nonfinite.h"
 #include "conv/shifted_slab/step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -43,21 +42,27 @@ class SlabRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    const int64_t groups = p_.geometry.groups, phases = static_cast<int64_t>(s_.phases_.size());
-    exec::ParallelFor(groups * phases * s_.row_panels_, serial, [this, phases](int64_t index, int worker) {
-      const int64_t panel = index % s_.row_panels_, rest = index / s_.row_panels_;
-      PackWeights(rest / phases, s_.phases_[rest % phases], panel, worker);
-    });
-    // A product with a slab's zeros would give NaN where the definition has no term at all.
-    if (nonfinite_->load(std::memory_order_relaxed) != 0) {
-      reference::RunReference(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
-      return;
+    const int64_t groups = p_.geometry.groups;
+    PackAllWeights(serial);
+    const bool nonfinite = nonfinite_->load(std::memory_order_relaxed) != 0;
+    if (nonfinite) {
+      weight_.TakeFiniteOnly();
+      PackAllWeights(serial);
     }
     exec::ParallelFor(groups * s_.jobs_, serial,
                       [this](int64_t index, int worker) { Job(index / s_.jobs_, index % s_.jobs_, worker); });
+    if (nonfinite) AddNonfiniteWeightTerms(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
   }
 
  private:
+  void PackAllWeights(bool serial) {
+    const int64_t phases = static_cast<int64_t>(s_.phases_.size());
+    exec::ParallelFor(p_.geometry.groups * phases * s_.row_panels_, serial, [this, phases](int64_t index, int worker) {
+      const int64_t panel = index % s_.row_panels_, rest = index / s_.row_panels_;
+      PackWeights(rest / phases, s_.phases_[rest % phases], panel, worker);
+    });
+  }
+
   float* PackedPanel(int64_t group, const PhaseShape& phase, int64_t panel) const {
     return packed_ + group * s_.packed_floats_ + phase.packed_offset +
            panel * s_.tile_.rows * phase.tap_count() * s_.source_channels_;

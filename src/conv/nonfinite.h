@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inf and NaN beside padding. A packed algorithm multiplies padding's zeros, which is harmless until the other factor
+// is not finite: 0 * Inf is NaN where the definition has no term. Such an algorithm then takes the non-finite elements
+// of that operand as 0 and adds their terms afterwards, one by one, by the definition. The order does not matter: every
+// such term is Inf or NaN, and so is what it is added to from then on.
+#ifndef CANOPY_CONV_NONFINITE_H_
+#define CANOPY_CONV_NONFINITE_H_
+
+#include "conv/problem.h"
+
+namespace canopy::conv {
+
+// Adds to the result of kForward or kBackwardData the terms of the weights that are not finite.
+void AddNonfiniteWeightTerms(const ConvProblem& problem, Computation computation, const Buffers& buffers, bool serial);
+
+// Adds to the result of kBackwardWeights the terms of the elements of `output` that are not finite.
+void AddNonfiniteOutputTerms(const ConvProblem& problem, const Buffers& buffers, bool serial);
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_CONV_NONFINITE_H_
