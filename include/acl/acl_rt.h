@@ -326,7 +326,7 @@ ACL_FUNC_VISIBILITY aclError aclsysGetCANNVersion(aclCANNPackageName name, aclCA
 // versionStr: room for ACL_PKG_VERSION_MAX_SIZE characters. pkgName: "cann", "runtime", "compiler", "hccl", "toolkit",
 // "opp", "opp_kernel" or "driver"; anything else gives 100000.
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionStr(char* pkgName, char* versionStr);
-// ((major * 100 + minor) * 100 + release) * 100 + patch, in decimal digits.
+// major * 10000000 + minor * 100000 + release * 1000.
 ACL_FUNC_VISIBILITY aclError aclsysGetVersionNum(char* pkgName, int32_t* versionNum);
 
 // ---- Devices ----
@@ -409,8 +409,8 @@ ACL_FUNC_VISIBILITY aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t* va
 
 ACL_FUNC_VISIBILITY aclError aclrtCreateStream(aclrtStream* stream);
 // priority: 0 (highest) to 7, more counts as 7; it is remembered, ready streams take turns whatever it is. flag: an OR
-// of ACL_STREAM_*; 107000 for PERSISTENT together with HUGE or FAST_LAUNCH. Synchronising a stream with PERSISTENT,
-// CPU_SCHEDULE or DEVICE_USE_ONLY returns at once.
+// of ACL_STREAM_*; unknown bits are ignored. Synchronising a stream with PERSISTENT, CPU_SCHEDULE or DEVICE_USE_ONLY
+// returns at once.
 ACL_FUNC_VISIBILITY aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t priority, uint32_t flag);
 // NULL when out of memory; owned by the caller until aclrtDestroyStreamConfigHandle.
 ACL_FUNC_VISIBILITY aclrtStreamConfigHandle* aclrtCreateStreamConfigHandle(void);
@@ -454,7 +454,7 @@ ACL_FUNC_VISIBILITY aclError aclrtLaunchCallback(aclrtCallback fn, void* userDat
 // subscriber.
 ACL_FUNC_VISIBILITY aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 // Waits for callbacks of the streams that this thread subscribed to and calls them. timeout: milliseconds, -1 for ever;
-// 0 and below -1 give 107000. Expiry gives 107019; 107012 when the thread subscribed to nothing.
+// 0 and below -1 give 107000. Expiry gives 507012; 107012 when the thread subscribed to nothing.
 ACL_FUNC_VISIBILITY aclError aclrtProcessReport(int32_t timeout);
 // 107012 when this thread is not the stream's subscriber. Callbacks not yet delivered are dropped.
 ACL_FUNC_VISIBILITY aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
@@ -466,8 +466,8 @@ ACL_FUNC_VISIBILITY aclError aclrtCreateEvent(aclrtEvent* event);
 // flag: an OR of ACL_EVENT_TIME_LINE, ACL_EVENT_SYNC, ACL_EVENT_CAPTURE_STREAM_PROGRESS, or ACL_EVENT_EXTERNAL alone;
 // anything else gives 107000. Waiting in a stream and resetting need SYNC, times need TIME_LINE (else 107000).
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t flag);
-// The same flags; every use is allowed, except aclrtResetEvent, aclrtQueryEvent and aclrtQueryEventWaitStatus, which
-// give 107000. Counts as complete before its first record.
+// The same flags; waiting in a stream needs none of them. aclrtResetEvent, aclrtQueryEvent and
+// aclrtQueryEventWaitStatus give 107000. Counts as complete before its first record.
 ACL_FUNC_VISIBILITY aclError aclrtCreateEventExWithFlag(aclrtEvent* event, uint32_t flag);
 // Work that is queued and refers to the event still completes.
 ACL_FUNC_VISIBILITY aclError aclrtDestroyEvent(aclrtEvent event);
@@ -475,7 +475,7 @@ ACL_FUNC_VISIBILITY aclError aclrtDestroyEvent(aclrtEvent event);
 ACL_FUNC_VISIBILITY aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream);
 // flag: ACL_EVENT_RECORD_DEFAULT or ACL_EVENT_RECORD_EXTERNAL, which means the same here.
 ACL_FUNC_VISIBILITY aclError aclrtRecordEventWithFlag(aclrtEvent event, aclrtStream stream, uint32_t flag);
-// Makes the event unrecorded, in stream order.
+// Makes the event unrecorded, in stream order, unless it is recorded again before that.
 ACL_FUNC_VISIBILITY aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream);
 // The stream waits for the event's last record before this call; an event never recorded is not waited for.
 ACL_FUNC_VISIBILITY aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event);
@@ -490,7 +490,8 @@ ACL_FUNC_VISIBILITY aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus*
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status);
 // Complete once every aclrtStreamWaitEvent on the event has passed.
 ACL_FUNC_VISIBILITY aclError aclrtQueryEventWaitStatus(aclrtEvent event, aclrtEventWaitStatus* status);
-// Waits for the last record. timeout: milliseconds, -1 for ever, 0 only looks; below -1 gives 107000, expiry 507047.
+// Waits for the last record; 507000 when there is none and the event is no ExWithFlag one. timeout: milliseconds, -1
+// for ever, 0 only looks; below -1 gives 107000, expiry 507047.
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEvent(aclrtEvent event);
 ACL_FUNC_VISIBILITY aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout);
 // Milliseconds from startEvent to endEvent, negative the other way round. 507000 when one was never recorded, 107006

@@ -5,6 +5,8 @@
 #ifndef CANOPY_ASCENDCL_TASK_H_
 #define CANOPY_ASCENDCL_TASK_H_
 
+#include <cstdint>
+
 #include "acl/acl_base.h"
 #include "base/export.h"
 
@@ -27,10 +29,13 @@ class CANOPY_EXPORT Task {
  private:
   friend struct TaskQueueAccess;
   Task* next_ = nullptr;
+  int64_t queued_ns_ = 0;
+  bool control_ = false;  // an event or a host call: the scheduler's own, see control_task.h
 };
 
 // Queues `task` on `stream` (nullptr: the default stream of the thread's current context). Returns 0, or the code for
-// a missing context, a stale stream, a stream of another context; then the task stays the caller's.
+// a missing context, a stale stream, a stream of another context, with the error filed; then the task stays the
+// caller's.
 CANOPY_EXPORT aclError Submit(aclrtStream stream, Task* task) noexcept;
 
 }  // namespace canopy::ascendcl
