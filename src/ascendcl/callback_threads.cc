@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ascendcl/callback_threads.h"
 
-#include <pthread.h>
-
 #include <utility>
 
 #include "ascendcl/library_thread.h"
@@ -50,14 +48,14 @@ bool RunCall(HostCallTask* task, Runtime& runtime, RuntimeLock& lock) {
   return true;
 }
 
-void Serve() {
+void* Serve(void*) {
   pthread_setname_np(pthread_self(), "canopy-call");
   Runtime& runtime = Runtime::Get();
   CallbackThreads& self = runtime.callbacks;
   RuntimeLock lock(runtime.mutex);
   while (true) {
     if (self.head != nullptr) {
-      if (!RunCall(TakeCall(self), runtime, lock)) return;
+      if (!RunCall(TakeCall(self), runtime, lock)) return nullptr;
     } else if (self.stopping) {
       break;
     } else {
@@ -68,6 +66,7 @@ void Serve() {
   }
   --self.alive;
   self.exited.notify_all();
+  return nullptr;
 }
 
 }  // namespace
@@ -75,10 +74,9 @@ void Serve() {
 bool StartHostCall(HostCallTask* task) noexcept {
   CallbackThreads& self = Runtime::Get().callbacks;
   if (self.queued + 1 > self.idle) {
-    std::thread* thread = StartLibraryThread(Serve);
-    if (thread == nullptr) return false;
-    thread->detach();
-    delete thread;
+    pthread_t thread;
+    if (!StartLibraryThread(Serve, nullptr, &thread)) return false;
+    pthread_detach(thread);
     ++self.alive;
   } else {
     self.wake.notify_one();

@@ -76,6 +76,7 @@ base::Status NewContext(Device& device, Context** context) {
     runtime.contexts.Erase(created->handle);
     return status;
   }
+  EnsureDispatcher(device);  // now, because making a thread allocates and queueing must not
   *context = created.release();
   return status;
 }

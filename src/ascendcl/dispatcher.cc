@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ascendcl/dispatcher.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "ascendcl/clock.h"
 #include "ascendcl/library_thread.h"
@@ -45,7 +44,8 @@ void Rest(Device& device, int64_t now_ns, int64_t last_work_ns, RuntimeLock& loc
   }
 }
 
-void Dispatch(Device& device) {
+void* Dispatch(void* argument) {
+  Device& device = *static_cast<Device*>(argument);
   char name[16];
   std::snprintf(name, sizeof(name), "canopy-dev%d", device.id);
   pthread_setname_np(pthread_self(), name);
@@ -65,6 +65,7 @@ void Dispatch(Device& device) {
       Rest(device, now_ns, last_work_ns, lock);
     }
   }
+  return nullptr;
 }
 
 }  // namespace
@@ -74,8 +75,7 @@ bool EnsureDispatcher(Device& device) noexcept {
   if (dispatcher.state != Dispatcher::State::kNone) return true;
   if (!dispatcher.allowed) return false;
   dispatcher.stop = Dispatcher::Stop::kNot;
-  dispatcher.thread = StartLibraryThread([&device] { Dispatch(device); });
-  if (dispatcher.thread == nullptr) return false;
+  if (!StartLibraryThread(Dispatch, &device, &dispatcher.thread)) return false;
   dispatcher.state = Dispatcher::State::kRunning;
   return true;
 }
@@ -98,10 +98,8 @@ void StopDispatcher(Device& device, Dispatcher::Stop when, RuntimeLock& lock) {
   dispatcher.state = Dispatcher::State::kStopping;
   dispatcher.stop = when;
   dispatcher.wake.notify_one();
-  std::thread* thread = std::exchange(dispatcher.thread, nullptr);
   lock.unlock();
-  thread->join();
-  delete thread;
+  pthread_join(dispatcher.thread, nullptr);
   lock.lock();
   dispatcher.state = Dispatcher::State::kNone;
   dispatcher.stopped.notify_all();

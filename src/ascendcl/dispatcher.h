@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread of a device that runs the work of its streams, so that parallel regions never compete. Started by the
-// first work, stopped when the device is no longer used.
+// The one thread of a device that runs the work of its streams, so that parallel regions never compete. Started with the
+// first context of the device, stopped when the last one ends; in a child after a fork, started by the first work.
 //
 // It is slow to take small work: a thread that queues something small usually waits for it next, and then runs it
 // itself, faster than any hand-over. And it is slow to fall asleep for good: while calls keep coming it looks by itself
@@ -8,10 +8,11 @@
 #ifndef CANOPY_ASCENDCL_DISPATCHER_H_
 #define CANOPY_ASCENDCL_DISPATCHER_H_
 
+#include <pthread.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 namespace canopy::ascendcl {
 
@@ -29,7 +30,7 @@ struct Dispatcher {
   bool allowed = true;              // false at process exit: then threads that wait run everything themselves
   bool hurry = false;               // somebody waits: take small work at once
   int64_t last_ready_ns = 0;        // when a stream last became ready
-  std::thread* thread = nullptr;    // not owned after a fork: the child has no such thread to join
+  pthread_t thread{};               // while the state is not kNone
   std::condition_variable wake;     // what the dispatcher sleeps on
   std::condition_variable stopped;  // state left kStopping
 };

@@ -3,13 +3,13 @@
 #ifndef CANOPY_ASCENDCL_LIBRARY_THREAD_H_
 #define CANOPY_ASCENDCL_LIBRARY_THREAD_H_
 
-#include <functional>
-#include <thread>
+#include <pthread.h>
 
 namespace canopy::ascendcl {
 
-// nullptr where the system has no thread to give.
-std::thread* StartLibraryThread(std::function<void()> body) noexcept;
+// Runs body(argument) in a new thread, to be joined or detached by the caller. False where the system has no thread to
+// give.
+bool StartLibraryThread(void* (*body)(void*), void* argument, pthread_t* thread) noexcept;
 
 }  // namespace canopy::ascendcl
 
