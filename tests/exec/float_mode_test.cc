@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cfenv>
 #include <limits>
 
 namespace canopy::exec {
@@ -26,6 +27,29 @@ TEST(FloatModeTest, DenormalsAreFlushedInsideTheScopeAndBackAfterIt) {
     EXPECT_EQ(Half(least), 0.0f);
   }
   EXPECT_GT(Half(least), 0.0f);
+}
+
+float Third() {
+  volatile float divisor = 3;
+  volatile float third = 1 / divisor;
+  return third;
+}
+
+// The scope once kept the caller's rounding direction, and results differed with it.
+TEST(FloatModeTest, TheCallersRoundingDirectionCountsOnlyOutsideTheScope) {
+  const float nearest = Third();
+  ASSERT_EQ(std::fesetround(FE_DOWNWARD), 0);
+  const float downward = Third();
+  float inside;
+  {
+    FlushDenormals flush;
+    inside = Third();
+  }
+  const float after = Third();
+  ASSERT_EQ(std::fesetround(FE_TONEAREST), 0);
+  EXPECT_NE(nearest, downward);
+  EXPECT_EQ(inside, nearest);
+  EXPECT_EQ(after, downward);
 }
 
 }  // namespace
