@@ -31,6 +31,7 @@ struct DataSpec {
   Kind kind = Kind::kUniform;
   double low = -1;
   double high = 1;
+  double special = 0;  // this fraction of the elements is Inf, -Inf or NaN instead
 };
 
 struct TensorSpec {

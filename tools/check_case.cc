@@ -38,6 +38,7 @@ InputValues FillInputs(const Case& a_case, const CheckOptions& options, const St
     if (options.integers) spec.data = kSmallIntegers;
     values[i] = DrawValues(spec, MixKey(options.seed, a_case.id + conv::CallTensorName(tensor)));
     WriteView(spec, values[i], storages[i].get());
+    values[i] = ReadView(spec, storages[i].get());  // what expanded axes share
   }
   return values;
 }
@@ -126,7 +127,8 @@ CaseReport CheckCase(const Case& a_case, const Runtime& runtime, const CheckOpti
   CaseReport report;
   const Storages storages = MakeStorages(a_case);
   InputValues inputs = FillInputs(a_case, options, storages);
-  const Outcome outcome = RunCase(a_case, storages, runtime.stream());
+  const Outcome outcome =
+      RunCase(a_case, storages, runtime.stream(), LaunchOptions{.odd_workspace = options.odd_workspace});
   report.status = outcome.phase1 != 0 ? outcome.phase1 : outcome.phase2;
   report.message = outcome.message;
   report.workspace_bytes = outcome.workspace_bytes;
@@ -137,6 +139,7 @@ CaseReport CheckCase(const Case& a_case, const Runtime& runtime, const CheckOpti
   if (outcome.phase1 == 0 && outcome.phase2 != 0) {
     report.faults.push_back("phase 2 gave " + std::to_string(outcome.phase2));
   }
+  if (outcome.workspace_overrun) report.faults.push_back("the workspace was overrun");
   CheckUntouched(a_case, inputs, storages, &report);
   if (report.status != 0 || !report.faults.empty()) return report;
 

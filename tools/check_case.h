@@ -17,8 +17,9 @@ struct CheckOptions {
   double whole_flops = 1e9;  // outputs of calls up to this are compared whole
   int samples = 500;         // at least, beyond it; corners and edges come on top
   uint64_t seed = 1;
-  bool integers = false;  // small whole numbers in place of the case's data: results must be exact
-  bool direct = false;    // every algorithm is direct: the tighter gate
+  bool integers = false;       // small whole numbers in place of the case's data: results must be exact
+  bool direct = false;         // every algorithm is direct: the tighter gate
+  bool odd_workspace = false;  // see LaunchOptions
   int worst = 5;
 };
 

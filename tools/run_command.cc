@@ -79,7 +79,7 @@ int Run(const RunOptions& options) {
               storages[i].get());
     if (!given && options.save_inputs) Save(FileOf(options, tensor), spec, dtype, storages[i].get());
   }
-  const Outcome outcome = RunCase(a_case, storages, runtime.stream(), options.repeats);
+  const Outcome outcome = RunCase(a_case, storages, runtime.stream(), LaunchOptions{.repeats = options.repeats});
   const int status = outcome.phase1 != 0 ? outcome.phase1 : outcome.phase2;
   if (status != 0) {
     std::printf("%s refused: %d: %s\n", FunctionName(a_case.op), status, outcome.message.c_str());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 
 #include "aclnnop/aclnn_convolution.h"
 #include "aclnnop/aclnn_convolution_backward.h"
@@ -121,6 +122,35 @@ aclnnStatus Phase2(CallOp op, void* workspace, uint64_t bytes, aclOpExecutor* ex
   return -1;
 }
 
+// The workspace of one run: exactly as large as asked for, nullptr where nothing is.
+class Workspace {
+ public:
+  Workspace(uint64_t bytes, bool odd) : bytes_(bytes), guard_(odd ? kGuard : 0) {
+    if (bytes_ == 0) return;
+    memory_ = Allocate(bytes_ + 2 * guard_);
+    std::memset(memory(), kGuardByte, guard_);
+    std::memset(memory() + guard_ + bytes_, kGuardByte, guard_);
+  }
+
+  void* address() const { return bytes_ == 0 ? nullptr : memory() + guard_; }
+
+  bool overrun() const {
+    if (bytes_ == 0) return false;
+    const auto clean = [](unsigned char byte) { return byte == kGuardByte; };
+    const unsigned char* behind = memory() + guard_ + bytes_;
+    return !std::all_of(memory(), memory() + guard_, clean) || !std::all_of(behind, behind + guard_, clean);
+  }
+
+ private:
+  static constexpr uint64_t kGuard = 4097;
+  static constexpr unsigned char kGuardByte = 0xA5;
+
+  unsigned char* memory() const { return static_cast<unsigned char*>(memory_.get()); }
+
+  uint64_t bytes_, guard_;
+  DeviceMemory memory_;
+};
+
 }  // namespace
 
 Runtime::Runtime() {
@@ -141,9 +171,9 @@ DeviceMemory Allocate(uint64_t bytes) {
   return DeviceMemory(memory);
 }
 
-Outcome RunCase(const Case& a_case, const Storages& storages, aclrtStream stream, int repeats) {
+Outcome RunCase(const Case& a_case, const Storages& storages, aclrtStream stream, const LaunchOptions& options) {
   Outcome outcome;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
+  for (int repeat = 0; repeat < options.repeats; ++repeat) {
     aclOpExecutor* executor = nullptr;
     {
       const Arguments arguments(a_case, storages);
@@ -153,11 +183,14 @@ Outcome RunCase(const Case& a_case, const Storages& storages, aclrtStream stream
       outcome.message = RecentMessage();
       return outcome;
     }
-    const DeviceMemory workspace = outcome.workspace_bytes > 0 ? Allocate(outcome.workspace_bytes) : nullptr;
+    const Workspace workspace(outcome.workspace_bytes, options.odd_workspace);
+    if (options.before_phase2) options.before_phase2();
     const auto start = std::chrono::steady_clock::now();
-    outcome.phase2 = Phase2(a_case.op, workspace.get(), outcome.workspace_bytes, executor, stream);
+    outcome.phase2 = Phase2(a_case.op, workspace.address(), outcome.workspace_bytes, executor, stream);
     const int synchronised = aclrtSynchronizeStream(stream);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.after_synchronise) options.after_synchronise();
+    outcome.workspace_overrun |= workspace.overrun();
     if (outcome.phase2 == 0) outcome.phase2 = synchronised;
     if (outcome.phase2 != 0) {
       outcome.message = RecentMessage();

@@ -4,6 +4,7 @@
 #define CANOPY_TOOLS_RUNNER_H_
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -44,15 +45,24 @@ DeviceMemory Allocate(uint64_t bytes);
 // One storage for each tensor of a case that is present.
 using Storages = std::array<DeviceMemory, kCallTensors>;
 
+struct LaunchOptions {
+  int repeats = 1;
+  bool odd_workspace = false;  // at an odd address, between guard bytes that are checked afterwards
+  // Called around phase 2 and the synchronisation of every repeat.
+  std::function<void()> before_phase2 = nullptr;
+  std::function<void()> after_synchronise = nullptr;
+};
+
 struct Outcome {
   int phase1 = 0;
   int phase2 = 0;  // of the second call or of the synchronisation, whichever failed first
   std::string message;
   uint64_t workspace_bytes = 0;
-  double seconds = 0;  // phase 2 and synchronisation, the fastest of `repeats`
+  bool workspace_overrun = false;  // a guard byte was written
+  double seconds = 0;              // phase 2 and synchronisation, the fastest of the repeats
 };
 
-Outcome RunCase(const Case& a_case, const Storages& storages, aclrtStream stream, int repeats = 1);
+Outcome RunCase(const Case& a_case, const Storages& storages, aclrtStream stream, const LaunchOptions& options = {});
 
 }  // namespace canopy::tools
 

@@ -68,6 +68,12 @@ double Greatest(DType dtype) {
 
 double DrawOne(const DataSpec& data, DType dtype, uint64_t key, uint64_t i) {
   const double unit = UnitInterval(Draw(key, i));
+  if (data.special > 0) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    constexpr double kSpecial[] = {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()};
+    const uint64_t chosen = Draw(key ^ 0x2545f491, i);
+    if (UnitInterval(chosen) < data.special) return kSpecial[chosen % 3];
+  }
   switch (data.kind) {
     case DataSpec::Kind::kIntegers:
       return std::floor(data.low + unit * (data.high - data.low + 1));
