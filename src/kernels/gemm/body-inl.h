@@ -50,6 +50,15 @@ class Accumulators {
     }
   }
 
+  HWY_INLINE void AddRows(const float* HWY_RESTRICT const* rows, int64_t i, const V* lanes) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const V row = hn::Set(D(), rows[r][i]);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::MulAdd(row, lanes[v], sums_[r][v]);
+    }
+  }
+
   HWY_INLINE void Finish(float* HWY_RESTRICT c, bool accumulate) const {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
@@ -102,6 +111,25 @@ void GemmTapsBody(const GemmTapsOperands& operands, float* HWY_RESTRICT c, bool 
   sums.Finish(c, accumulate);
 }
 
+template <int kRows, int kVectors>
+void GemmRowsBody(int64_t depth, const float* HWY_RESTRICT a, const int64_t* HWY_RESTRICT row_offsets,
+                  const float* HWY_RESTRICT b, float* HWY_RESTRICT c, bool accumulate) {
+  using Sums = Accumulators<kRows, kVectors>;
+  Sums sums;
+  sums.Clear();
+  const float* HWY_RESTRICT rows[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) rows[r] = a + row_offsets[r];
+  for (int64_t i = 0; i < depth; ++i) {
+    typename Sums::V lanes[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) lanes[v] = hn::Load(typename Sums::D(), b + v * Sums::kLanes);
+    sums.AddRows(rows, i, lanes);
+    b += kVectors * Sums::kLanes;
+  }
+  sums.Finish(c, accumulate);
+}
+
 // The list's entries for this target's registers, in the list's order.
 inline GemmTileList TilesOfTarget() {
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<float>()));
@@ -111,7 +139,12 @@ inline GemmTileList TilesOfTarget() {
     Table() {
 #define CANOPY_GEMM_TILE(registers, rows, vectors, efficiency) \
   if constexpr (registers == kVectorRegisters)                 \
-    tiles[count++] = {rows, (vectors)*kLanes, efficiency, &GemmTileBody<rows, vectors>, &GemmTapsBody<rows, vectors>};
+    tiles[count++] = {rows,                                    \
+                      (vectors)*kLanes,                        \
+                      efficiency,                              \
+                      &GemmTileBody<rows, vectors>,            \
+                      &GemmTapsBody<rows, vectors>,            \
+                      &GemmRowsBody<rows, vectors>};
 #include "kernels/gemm/kernels.inc"
 #undef CANOPY_GEMM_TILE
     }

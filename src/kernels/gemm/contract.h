@@ -33,12 +33,19 @@ struct GemmTapsOperands {
 
 using GemmTapsFn = void (*)(const GemmTapsOperands& operands, float* c, bool accumulate);
 
+// The same product where the rows stand unpacked, each at an offset of its own:
+//   c[r][l] (+)= sum over i in [0, depth) of a[row_offsets[r] + i] * b[i * lanes + l]
+// in the order of i; b as for GemmTileFn.
+using GemmRowsFn = void (*)(int64_t depth, const float* a, const int64_t* row_offsets, const float* b, float* c,
+                            bool accumulate);
+
 struct GemmTile {
   int rows;
   int lanes;
   double efficiency;  // share of the FMA peak that it reached where it was measured, all operands in cache
   GemmTileFn run;
   GemmTapsFn run_taps;
+  GemmRowsFn run_rows;
 };
 
 struct GemmTileList {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/gemm/contract.h"
@@ -12,45 +13,106 @@
 namespace canopy::kernels {
 namespace {
 
-// The contract fixes order and fusing, so the bits are known.
-TEST(GemmTest, EveryTileOfEveryTargetGivesTheContractsBits) {
-  std::mt19937 random(7);
-  std::uniform_real_distribution<float> real(-1, 1);
+// Calls visit(tile, target's name, whether it fuses) for every tile of every target of this machine.
+template <class F>
+void ForEachTile(const F& visit) {
   for (int64_t target : MachineTargets()) {
     const std::string name = TargetName(target);
-    const bool fused = name != "SSE4" && name != "SCALAR";  // no fused multiply-add there
     const ScopedTarget scoped(target);
     const GemmTileList list = GemmTiles();
     ASSERT_GT(list.count, 0) << name;
     for (int t = 0; t < list.count; ++t) {
-      const GemmTile& tile = list.tiles[t];
-      ASSERT_EQ(tile.rows % 4, 0);
-      ASSERT_EQ(tile.lanes % 4, 0);
-      for (int64_t depth : {0, 1, 2, 7, 64, 257}) {
-        auto a = hwy::AllocateAligned<float>(tile.rows * depth + 1),
-             b = hwy::AllocateAligned<float>(tile.lanes * depth + 1);
-        auto c = hwy::AllocateAligned<float>(tile.rows * tile.lanes);
-        for (int64_t i = 0; i < tile.rows * depth; ++i) a[i] = real(random);
-        for (int64_t i = 0; i < tile.lanes * depth; ++i) b[i] = real(random);
-        for (bool accumulate : {false, true}) {
-          for (int i = 0; i < tile.rows * tile.lanes; ++i) c[i] = static_cast<float>(i);
-          tile.run(depth, a.get(), b.get(), c.get(), accumulate);
-          for (int r = 0; r < tile.rows; ++r) {
-            for (int l = 0; l < tile.lanes; ++l) {
-              float sum = 0;
-              for (int64_t i = 0; i < depth; ++i) {
-                const float x = a[i * tile.rows + r], y = b[i * tile.lanes + l];
-                sum = fused ? std::fma(x, y, sum) : x * y + sum;
-              }
-              if (accumulate) sum = static_cast<float>(r * tile.lanes + l) + sum;
-              ASSERT_EQ(c[r * tile.lanes + l], sum)
-                  << name << " " << tile.rows << "x" << tile.lanes << " depth " << depth;
-            }
-          }
-        }
+      visit(list.tiles[t], name, name != "SSE4" && name != "SCALAR");  // no fused multiply-add there
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
+
+hwy::AlignedFreeUniquePtr<float[]> Random(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> real(-1, 1);
+  auto values = hwy::AllocateAligned<float>(static_cast<size_t>(count) + 1);
+  for (int64_t i = 0; i < count; ++i) values[i] = real(random);
+  return values;
+}
+
+// Runs `compute(c, accumulate)` over a tile of known contents and holds it to `sum(r, l)`: the contract fixes order and
+// fusing, so the bits are known.
+template <class Compute, class Sum>
+void ExpectTile(const GemmTile& tile, const std::string& trace, const Compute& compute, const Sum& sum) {
+  auto c = hwy::AllocateAligned<float>(static_cast<size_t>(tile.rows * tile.lanes));
+  for (bool accumulate : {false, true}) {
+    for (int i = 0; i < tile.rows * tile.lanes; ++i) c[i] = static_cast<float>(i);
+    compute(c.get(), accumulate);
+    for (int r = 0; r < tile.rows; ++r) {
+      for (int l = 0; l < tile.lanes; ++l) {
+        const float before = accumulate ? static_cast<float>(r * tile.lanes + l) : 0.0f;
+        ASSERT_EQ(c[r * tile.lanes + l], before + sum(r, l)) << trace << " " << tile.rows << "x" << tile.lanes;
       }
     }
   }
+}
+
+TEST(GemmTest, PackedPanelsGiveTheContractsBits) {
+  ForEachTile([](const GemmTile& tile, const std::string& name, bool fused) {
+    ASSERT_EQ(tile.rows % 4, 0);
+    ASSERT_EQ(tile.lanes % 4, 0);
+    for (int64_t depth : {0, 1, 2, 7, 64, 257}) {
+      const auto a = Random(tile.rows * depth, 1), b = Random(tile.lanes * depth, 2);
+      ExpectTile(
+          tile, name, [&](float* c, bool accumulate) { tile.run(depth, a.get(), b.get(), c, accumulate); },
+          [&](int r, int l) {
+            float sum = 0;
+            for (int64_t i = 0; i < depth; ++i)
+              sum = MultiplyAdd(a[i * tile.rows + r], b[i * tile.lanes + l], sum, fused);
+            return sum;
+          });
+    }
+  });
+}
+
+TEST(GemmTest, TapsOverShiftedRowsGiveTheContractsBits) {
+  ForEachTile([](const GemmTile& tile, const std::string& name, bool fused) {
+    const int64_t depth = 5, stride = tile.lanes + 11;
+    const GemmTap taps[] = {{0, 3}, {depth * tile.rows, 0}, {2 * depth * tile.rows, 10}};  // any alignment
+    const auto a = Random(3 * depth * tile.rows, 1), b = Random(depth * stride + 11, 2);
+    for (int64_t count : {0, 1, 3}) {
+      ExpectTile(
+          tile, name,
+          [&](float* c, bool accumulate) {
+            tile.run_taps({taps, count, depth, a.get(), b.get(), stride}, c, accumulate);
+          },
+          [&](int r, int l) {
+            float sum = 0;
+            for (int64_t t = 0; t < count; ++t) {
+              for (int64_t i = 0; i < depth; ++i) {
+                sum = MultiplyAdd(a[taps[t].a + i * tile.rows + r], b[taps[t].b + i * stride + l], sum, fused);
+              }
+            }
+            return sum;
+          });
+    }
+  });
+}
+
+TEST(GemmTest, UnpackedRowsGiveTheContractsBits) {
+  ForEachTile([](const GemmTile& tile, const std::string& name, bool fused) {
+    std::vector<int64_t> offsets;
+    for (int r = 0; r < tile.rows; ++r) offsets.push_back((r * 7) % 23);
+    for (int64_t depth : {0, 1, 6, 65}) {
+      const auto a = Random(depth + 23, 1), b = Random(depth * tile.lanes, 2);
+      ExpectTile(
+          tile, name,
+          [&](float* c, bool accumulate) { tile.run_rows(depth, a.get(), offsets.data(), b.get(), c, accumulate); },
+          [&](int r, int l) {
+            float sum = 0;
+            for (int64_t i = 0; i < depth; ++i) sum = MultiplyAdd(a[offsets[r] + i], b[i * tile.lanes + l], sum, fused);
+            return sum;
+          });
+    }
+  });
 }
 
 }  // namespace
