@@ -67,29 +67,68 @@ class ActivationRow {
   void* base_;
 };
 
-// One output channel of a weight gradient.
-void AddOutputChannel(const ConvProblem& p, const Buffers& b, int64_t co) {
-  const Geometry& g = p.geometry;
-  const ElementReader input(b.input, p.input, p.rule), output(b.output, p.output, p.rule);
-  const int64_t cg = g.group_input_channels(), first = co / g.group_output_channels() * cg;
-  int64_t numbers = cg * g.taps();  // elements of the channel that are not known to be NaN
-  for (int64_t n = 0; n < g.batch; ++n) {
-    for (int64_t o = 0; o < Volume(g.output_size) && numbers > 0; ++o) {
-      const Extent3 out = Unflatten(o, g.output_size);
-      const float gradient = output(n, co, out);
-      if (std::isfinite(gradient)) continue;
-      for (int64_t t = 0; t < g.taps(); ++t) {
-        const Extent3 tap = Unflatten(t, g.kernel);
-        Extent3 in;
-        if (!InputAt(g, out, tap, &in)) continue;
-        for (int64_t c = 0; c < cg; ++c) {
-          numbers -= AddTerm(b.weight_result, p.weight_result, ElementOffset(p.weight_result, co, c, tap),
-                             gradient * input(n, first + c, in));
+// The terms of a weight gradient, found from the element that is not finite.
+class WeightGradient {
+ public:
+  WeightGradient(const ConvProblem& problem, const Buffers& buffers)
+      : p_(problem),
+        input_(buffers.input, problem.input, problem.rule),
+        output_(buffers.output, problem.output, problem.rule),
+        base_(buffers.weight_result) {}
+
+  // Those of one output channel's elements.
+  void AddOutputChannel(int64_t co) const {
+    const Geometry& g = p_.geometry;
+    const int64_t cg = g.group_input_channels(), first = co / g.group_output_channels() * cg;
+    int64_t numbers = cg * g.taps();  // elements of the gradient that are not known to be NaN
+    for (int64_t n = 0; n < g.batch; ++n) {
+      for (int64_t o = 0; o < Volume(g.output_size) && numbers > 0; ++o) {
+        const Extent3 out = Unflatten(o, g.output_size);
+        const float gradient = output_(n, co, out);
+        if (std::isfinite(gradient)) continue;
+        for (int64_t t = 0; t < g.taps(); ++t) {
+          const Extent3 tap = Unflatten(t, g.kernel);
+          Extent3 in;
+          if (!InputAt(g, out, tap, &in)) continue;
+          for (int64_t c = 0; c < cg; ++c) numbers -= Add(co, c, tap, gradient * input_(n, first + c, in));
         }
       }
     }
   }
-}
+
+  // Those of one input channel's elements; where the output is not finite either, AddOutputChannel has the term.
+  void AddInputChannel(int64_t ci) const {
+    const Geometry& g = p_.geometry;
+    const int64_t cg = g.group_input_channels(), og = g.group_output_channels(), first = ci / cg * og;
+    int64_t numbers = og * g.taps();
+    for (int64_t n = 0; n < g.batch; ++n) {
+      for (int64_t i = 0; i < Volume(g.input_size) && numbers > 0; ++i) {
+        const Extent3 in = Unflatten(i, g.input_size);
+        const float value = input_(n, ci, in);
+        if (std::isfinite(value)) continue;
+        for (int64_t t = 0; t < g.taps(); ++t) {
+          const Extent3 tap = Unflatten(t, g.kernel);
+          Extent3 out;
+          if (!OutputAt(g, in, tap, &out)) continue;
+          for (int64_t co = first; co < first + og; ++co) {
+            const float gradient = output_(n, co, out);
+            if (std::isfinite(gradient)) numbers -= Add(co, ci % cg, tap, gradient * value);
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  // 1 when the element became NaN.
+  int64_t Add(int64_t co, int64_t c, const Extent3& tap, float term) const {
+    return AddTerm(base_, p_.weight_result, ElementOffset(p_.weight_result, co, c, tap), term) ? 1 : 0;
+  }
+
+  const ConvProblem& p_;
+  ElementReader input_, output_;
+  void* base_;
+};
 
 }  // namespace
 
@@ -101,9 +140,10 @@ void AddNonfiniteWeightTerms(const ConvProblem& problem, Computation computation
                     [&](int64_t index, int) { row.Add(index / channels, index % channels); });
 }
 
-void AddNonfiniteOutputTerms(const ConvProblem& problem, const Buffers& buffers, bool serial) {
-  exec::ParallelFor(problem.geometry.output_channels, serial,
-                    [&](int64_t co, int) { AddOutputChannel(problem, buffers, co); });
+void AddNonfiniteActivationTerms(const ConvProblem& problem, const Buffers& buffers, bool serial) {
+  const WeightGradient gradient(problem, buffers);
+  exec::ParallelFor(problem.geometry.output_channels, serial, [&](int64_t co, int) { gradient.AddOutputChannel(co); });
+  exec::ParallelFor(problem.geometry.input_channels, serial, [&](int64_t ci, int) { gradient.AddInputChannel(ci); });
 }
 
 }  // namespace canopy::conv

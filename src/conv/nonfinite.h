@@ -13,8 +13,8 @@ namespace canopy::conv {
 // Adds to the result of kForward or kBackwardData the terms of the weights that are not finite.
 void AddNonfiniteWeightTerms(const ConvProblem& problem, Computation computation, const Buffers& buffers, bool serial);
 
-// Adds to the result of kBackwardWeights the terms of the elements of `output` that are not finite.
-void AddNonfiniteOutputTerms(const ConvProblem& problem, const Buffers& buffers, bool serial);
+// Adds to the result of kBackwardWeights the terms in which `input` or `output` is not finite.
+void AddNonfiniteActivationTerms(const ConvProblem& problem, const Buffers& buffers, bool serial);
 
 }  // namespace canopy::conv
 

@@ -31,9 +31,10 @@ class WeightsRun {
     const bool serial = s_.work_ < kSerialWork;
     RunBlocks(serial);
     if (!s_.padding_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    input_.TakeFiniteOnly();
     output_.TakeFiniteOnly();
     RunBlocks(serial);
-    AddNonfiniteOutputTerms(p_, b_, serial);
+    AddNonfiniteActivationTerms(p_, b_, serial);
   }
 
  private:

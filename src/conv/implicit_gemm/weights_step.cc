@@ -14,6 +14,8 @@ constexpr int64_t kLeastDepthBlocks = 4;  // of a segment: less would be mostly 
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 constexpr double kOrientationMargin = 1.25;  // how much padding a friendlier store is worth
 
+constexpr double kWorkAPackedElem = 1;  // gathering one element into a panel
+
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
@@ -29,8 +31,11 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   row_panels_ = base::CeilDiv(channels_are_lanes_ ? columns_ : channels_, tile_.rows);
   lane_panels_ = base::CeilDiv(channels_are_lanes_ ? channels_ : columns_, tile_.lanes);
   ChooseSegments(g.groups, ledger);
-  work_ = static_cast<double>(g.groups) * static_cast<double>(row_panels_ * tile_.rows) *
-          static_cast<double>(lane_panels_ * tile_.lanes) * static_cast<double>(pixels_ + 4) / 16;
+  const double rows = static_cast<double>(row_panels_ * tile_.rows),
+               lanes = static_cast<double>(lane_panels_ * tile_.lanes);
+  const double packed = rows * static_cast<double>(lane_blocks_) + lanes * static_cast<double>(row_blocks_);
+  work_ = static_cast<double>(g.groups) * static_cast<double>(pixels_ + 4) *
+          (rows * lanes / (16 * tile_.efficiency) + packed * kWorkAPackedElem);
 }
 
 // Columns are lanes, so that a result row is stored as it lies in OIHW weights; channels where those lie side by side

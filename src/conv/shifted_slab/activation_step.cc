@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/shifted_slab/step.h"
+#include "conv/shifted_slab/activation_step.h"
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +26,7 @@ constexpr double kWorkATileStore = 8;  // terms that storing a result costs as m
 
 }  // namespace
 
-SlabStep::SlabStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+ActivationStep::ActivationStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : forward_(computation == kForward) {
   const Geometry& g = problem.geometry;
   source_ = forward_ ? problem.input : problem.output;
@@ -42,7 +42,7 @@ SlabStep::SlabStep(const ConvProblem& problem, Computation computation, plan::Wo
   LayOut(g, ledger);
 }
 
-void SlabStep::MakePhases(const Geometry& g) {
+void ActivationStep::MakePhases(const Geometry& g) {
   for (int axis = 0; axis < 3; ++axis) {
     bool gaps = false;
     axis_phases_[axis] = forward_ ? ForwardPhases(g, axis) : BackwardDataPhases(g, axis, &gaps);
@@ -62,7 +62,7 @@ void SlabStep::MakePhases(const Geometry& g) {
 }
 
 // Large jobs read the packed weights seldom; small ones share out evenly.
-void SlabStep::CutPhases(const Geometry& g) {
+void ActivationStep::CutPhases(const Geometry& g) {
   const int64_t block_channels = std::min(result_channels_, kMostBlockChannels);
   int64_t most = std::clamp(kTileFloats / block_channels, kLeastPositions, kMostPositions);
   for (;; most /= 2) {
@@ -83,7 +83,7 @@ void SlabStep::CutPhases(const Geometry& g) {
 }
 
 // Of all the jobs of one position set.
-double SlabStep::JobWork(const PhaseShape& phase) const {
+double ActivationStep::JobWork(const PhaseShape& phase) const {
   const double channels = static_cast<double>(source_channels_);
   const double tiles = static_cast<double>(RoundUp(phase.positions, tile_.lanes)) *
                        static_cast<double>(row_panels_ * tile_.rows) / (16 * tile_.efficiency);
@@ -91,7 +91,7 @@ double SlabStep::JobWork(const PhaseShape& phase) const {
   return tiles * (channels * static_cast<double>(phase.tap_count()) + kWorkATileStore) + channels * slab;
 }
 
-void SlabStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
+void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
   int64_t most_taps = 1, most_elems = 1, most_positions = 1, most_line = 1;
   for (PhaseShape& phase : phases_) {
     // Reading goes on to the end of the last tile; an odd number of cache lines from channel to channel keeps channels
@@ -129,7 +129,7 @@ void SlabStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
       (slab_bytes_ + tiles_bytes_ + 4 * line_bytes_ + segments_bytes_ + taps_bytes_) * exec::ThreadCount());
 }
 
-SlabScratch SlabStep::ScratchAt(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {
+ActivationScratch ActivationStep::ScratchAt(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {
   const int64_t total = slab_bytes_ + tiles_bytes_ + 4 * line_bytes_ + segments_bytes_ + taps_bytes_;
   char* at = static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)) + worker * total;
   const auto take = [&at](int64_t bytes) {
@@ -137,7 +137,7 @@ SlabScratch SlabStep::ScratchAt(const plan::WorkspaceLedger& ledger, void* works
     at += bytes;
     return reinterpret_cast<float*>(here);
   };
-  SlabScratch scratch;
+  ActivationScratch scratch;
   scratch.slab = take(slab_bytes_);
   scratch.tiles = take(tiles_bytes_);
   for (float*& line : scratch.lines) line = take(line_bytes_);
@@ -146,7 +146,7 @@ SlabScratch SlabStep::ScratchAt(const plan::WorkspaceLedger& ledger, void* works
   return scratch;
 }
 
-std::string SlabStep::Describe() const {
+std::string ActivationStep::Describe() const {
   const PhaseShape* first = phases_.empty() ? nullptr : &phases_[0];
   return "tile " + std::to_string(tile_.rows) + "x" + std::to_string(tile_.lanes) + ", " +
          std::to_string(phases_.size()) + " phases, " + std::to_string(jobs_) + " jobs a group, slabs of " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward data through slabs: the same products as implicit_gemm's, whose pixels lie side by side.
-#ifndef CANOPY_CONV_SHIFTED_SLAB_STEP_H_
-#define CANOPY_CONV_SHIFTED_SLAB_STEP_H_
+#ifndef CANOPY_CONV_SHIFTED_SLAB_ACTIVATION_STEP_H_
+#define CANOPY_CONV_SHIFTED_SLAB_ACTIVATION_STEP_H_
 
 #include <array>
 #include <string>
@@ -14,7 +14,7 @@
 namespace canopy::conv::shifted_slab {
 
 // One thread's working memory.
-struct SlabScratch {
+struct ActivationScratch {
   float* slab;
   float* tiles;  // tile (lane panel l, row panel r) at tiles + (l * row panels + r) * tile.rows * tile.lanes
   float* lines[4];
@@ -22,9 +22,9 @@ struct SlabScratch {
   kernels::GemmTap* taps;
 };
 
-class SlabStep : public Step {
+class ActivationStep : public Step {
  public:
-  SlabStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+  ActivationStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -32,13 +32,13 @@ class SlabStep : public Step {
   double Work() const override { return work_; }
 
  private:
-  friend class SlabRun;
+  friend class ActivationRun;
 
   void MakePhases(const Geometry& geometry);
   void CutPhases(const Geometry& geometry);
   void LayOut(const Geometry& geometry, plan::WorkspaceLedger* ledger);
   double JobWork(const PhaseShape& phase) const;
-  SlabScratch ScratchAt(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const;
+  ActivationScratch ScratchAt(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const;
 
   bool forward_;
   Operand source_, result_;
@@ -63,4 +63,4 @@ class SlabStep : public Step {
 
 }  // namespace canopy::conv::shifted_slab
 
-#endif  // CANOPY_CONV_SHIFTED_SLAB_STEP_H_
+#endif  // CANOPY_CONV_SHIFTED_SLAB_ACTIVATION_STEP_H_

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/shifted_slab/step.h"
+#include "conv/shifted_slab/activation_step.h"
+#include "conv/shifted_slab/weights_step.h"
 
 namespace canopy::conv::shifted_slab {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  return std::make_unique<SlabStep>(problem, computation, ledger);
+  if (computation == kBackwardWeights) return std::make_unique<WeightsStep>(problem, ledger);
+  return std::make_unique<ActivationStep>(problem, computation, ledger);
 }
 
 }  // namespace canopy::conv::shifted_slab

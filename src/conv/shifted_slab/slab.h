@@ -58,6 +58,15 @@ struct PhaseShape {
   int64_t tap_count() const {
     return static_cast<int64_t>(taps[0].taps.size() * taps[1].taps.size() * taps[2].taps.size());
   }
+  int64_t PlaneIndex(int64_t d, int64_t h_residue, int64_t w_residue) const {
+    return (d * static_cast<int64_t>(taps[1].residues.size()) + h_residue) *
+               static_cast<int64_t>(taps[2].residues.size()) +
+           w_residue;
+  }
+  // From a position to what it meets under tap number d of the depth axis, h and w.
+  int64_t TapOffset(int64_t d, const AxisTaps::Tap& h, const AxisTaps::Tap& w) const {
+    return PlaneIndex(d, h.residue_index, w.residue_index) * plane_elems + h.shift * pitch + w.shift;
+  }
   int64_t jobs() const { return axes[0]->walk * image_blocks * row_blocks * column_blocks; }
 
   // Cuts the walk so that a job computes at most about `most_positions`.
