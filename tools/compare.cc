@@ -117,8 +117,8 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
   for (const double g : golden) {
     if (std::isfinite(g)) greatest = std::max(greatest, std::abs(g));
   }
-  int64_t compared = 0, mixed_bad = 0, close_bad = 0, tolerance_bad = 0;
-  double error_square = 0, golden_square = 0, actual_square = 0, product = 0, relative_sum = 0;
+  int64_t compared = 0, large = 0, mixed_bad = 0, close_bad = 0, tolerance_bad = 0;
+  double error_square = 0, golden_square = 0, actual_square = 0, product = 0, relative_sum = 0, large_sum = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
     const double a = actual[i];
     const double rounded = RoundOnce(golden[i], dtype, options.saturate);
@@ -147,7 +147,11 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
     product += a * g;
     relative_sum += relative;
     errors.mare = std::max(errors.mare, relative);
-    if (std::abs(g) >= greatest * 0x1p-10) errors.mare_large = std::max(errors.mare_large, relative);
+    if (std::abs(g) >= greatest * 0x1p-10) {
+      ++large;
+      large_sum += relative;
+      errors.mare_large = std::max(errors.mare_large, relative);
+    }
     errors.max_abs = std::max(errors.max_abs, error);
     errors.max_ulps = std::max(errors.max_ulps, ulps);
     mixed_bad += error > criteria.absolute + criteria.relative * std::abs(g) ? 1 : 0;
@@ -166,6 +170,7 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
     errors.close_bad = static_cast<double>(close_bad) / static_cast<double>(compared);
     errors.tolerance_bad = static_cast<double>(tolerance_bad) / static_cast<double>(compared);
   }
+  if (large > 0) errors.mere_large = large_sum / static_cast<double>(large);
   if (actual_square > 0 && golden_square > 0) errors.cosine = product / std::sqrt(actual_square * golden_square);
   if ((actual_square == 0) != (golden_square == 0)) errors.cosine = 0;
   return errors;

@@ -48,7 +48,8 @@ struct Errors {
   double norm = 0;            // norm of a - g over norm of g
   double mere = 0;
   double mare = 0;
-  double mare_large = 0;  // MARE over elements with |g| >= 2^-10 of the greatest
+  double mere_large = 0;  // both over elements with |g| >= 2^-10 of the greatest
+  double mare_large = 0;
   double mixed_good = 1;  // fraction within the mixed tolerance
   double max_abs = 0;
   double max_ulps = 0;   // 8-bit types: steps between codes in order of value

@@ -65,11 +65,8 @@ void DrawGeometry(Dice* dice, Call* call) {
   }
 }
 
-void DrawTypes(Dice* dice, Call* call) {
+void MixTypes(Dice* dice, Call* call) {
   const auto draw = [&] { return static_cast<DType>(dice->Within(0, 2)); };
-  conv::SetCallDType(call, draw());
-  call->math = static_cast<int>(dice->Within(0, 3));
-  if (!dice->OneIn(4)) return;
   // The TBC operators and the depthwise one tie their types together; only bias tensors are free in the first.
   if (call->op == CallOp::kTbcBackward) call->form(CallTensor::kGradBias).dtype = draw();
   if (IsTbc(call->op)) call->form(CallTensor::kBias).dtype = draw();
@@ -82,8 +79,16 @@ void DrawTypes(Dice* dice, Call* call) {
                                     CallTensor::kGradWeight, CallTensor::kGradBias}) {
       call->form(tensor).dtype = draw();
     }
-    // A2 refuses FLOAT weight gradients of grouped 3D calls that multiply 16-bit values.
-    if (call->input_size.size() == 3 && call->groups > 1) call->form(CallTensor::kGradWeight).dtype = DType::kFloat16;
+  }
+}
+
+void DrawTypes(Dice* dice, Call* call) {
+  conv::SetCallDType(call, static_cast<DType>(dice->Within(0, 2)));
+  call->math = static_cast<int>(dice->Within(0, 3));
+  if (dice->OneIn(4)) MixTypes(dice, call);
+  // A2 refuses FLOAT weight gradients of grouped 3D calls that multiply 16-bit values.
+  if (call->op == CallOp::kConvBackward && call->input_size.size() == 3 && call->groups > 1) {
+    call->form(CallTensor::kGradWeight).dtype = dice->OneIn(2) ? DType::kFloat16 : DType::kBFloat16;
   }
 }
 
@@ -95,8 +100,9 @@ void DrawView(Dice* dice, Call* call, CallTensor tensor) {
   std::vector<size_t> order(shape.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   if (dice->OneIn(2)) {
-    for (size_t i = order.size(); i > 1; --i)
+    for (size_t i = order.size(); i > 1; --i) {
       std::swap(order[i - 1], order[dice->Within(0, static_cast<int64_t>(i) - 1)]);
+    }
   }
   Extents strides(shape.size());
   int64_t step = dice->OneIn(5) ? 2 : 1;

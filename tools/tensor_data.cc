@@ -111,8 +111,10 @@ std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key) {
   std::vector<float> values(Volume(spec.shape));
   ForEachBlock(static_cast<int64_t>(values.size()), [&](int64_t first, int64_t count) {
     uint32_t element = 0;
-    for (int64_t i = first; i < first + count; ++i) {
-      numerics::StoreElement(&element, dtype, static_cast<float>(DrawOne(spec.data, dtype, key, i)), false);
+    ViewWalk walk(spec, first);
+    for (int64_t i = first; i < first + count; ++i, walk.Next()) {
+      const double value = DrawOne(spec.data, dtype, key, walk.position());
+      numerics::StoreElement(&element, dtype, static_cast<float>(value), false);
       values[i] = numerics::LoadElement(&element, dtype);
     }
   });
@@ -122,12 +124,18 @@ std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key) {
 void WriteView(const TensorSpec& spec, const std::vector<float>& values, void* storage) {
   const DType dtype = TypeOf(spec);
   const int64_t bytes = numerics::ElementBytes(dtype);
-  ForEachBlock(static_cast<int64_t>(values.size()), [&](int64_t first, int64_t count) {
+  const auto write = [&](int64_t first, int64_t count) {
     ViewWalk walk(spec, first);
     for (int64_t i = first; i < first + count; ++i, walk.Next()) {
       numerics::StoreElement(static_cast<char*>(storage) + walk.position() * bytes, dtype, values[i], false);
     }
-  });
+  };
+  const int64_t total = static_cast<int64_t>(values.size());
+  if (spec.strides.empty()) {
+    ForEachBlock(total, write);
+  } else if (total > 0) {
+    write(0, total);  // elements may overlap: not from two threads at once
+  }
 }
 
 std::vector<float> ReadView(const TensorSpec& spec, const void* storage) {

@@ -17,7 +17,8 @@ uint64_t MixKey(uint64_t seed, std::string_view name);
 // The i-th 64-bit draw of a key.
 uint64_t Draw(uint64_t key, uint64_t i);
 
-// One value for each element, as the type holds it. Element i depends on `key` and i only.
+// One value for each element, as the type holds it, from `key` and the element's place in the storage: elements of a
+// view that share a place have one value.
 // REQUIRES: ToDType(spec.dtype).
 std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key);
 

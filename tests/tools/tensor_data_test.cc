@@ -87,6 +87,16 @@ TEST(TensorData, AStridedViewComesBackAndItsGapsStay) {
   }
 }
 
+TEST(TensorData, ElementsThatShareAPlaceHaveOneValue) {
+  TensorSpec spec = Spec(ACL_FLOAT, {4, 3});
+  spec.strides = {0, 1};
+  const std::vector<float> values = DrawValues(spec, 9);
+  for (int i = 3; i < 12; ++i) EXPECT_EQ(values[i], values[i % 3]);
+  std::vector<float> storage(StorageElements(spec));
+  WriteView(spec, values, storage.data());
+  EXPECT_EQ(ReadView(spec, storage.data()), values);
+}
+
 TEST(ChooseElements, TakesCornersEdgesAndEnoughOthersOnceEach) {
   const Extents shape = {7, 30, 41, 2};
   const std::vector<int64_t> chosen = ChooseElements(shape, 500, 3);
