@@ -63,7 +63,7 @@ aclnnStatus Executor::Enqueue(void* workspace, aclrtStream stream) noexcept try 
   TensorAddresses addresses;
   TakeLivingAddresses(&addresses);
   if (const base::Status checked = spec_.run->Check(addresses); !checked.ok()) {
-    return Refuse(checked.code(), "%s", checked.message().c_str());
+    return RefuseInWords(checked.code(), checked.message());
   }
   QueuedRun* run = TakeIdle();
   if (run == nullptr) run = new QueuedRun;

@@ -9,15 +9,19 @@
 
 namespace canopy::nnopbase {
 
+aclnnStatus RefuseInWords(aclnnStatus code, std::string_view text) noexcept {
+  const bool callers_fault = code == ACLNN_ERR_PARAM_NULLPTR || code == ACLNN_ERR_PARAM_INVALID;
+  ascendcl::PushError(callers_fault ? ascendcl::ErrorClass::kAclnnParameter : ascendcl::ErrorClass::kAclnnInner, text);
+  return code;
+}
+
 aclnnStatus Refuse(aclnnStatus code, const char* format, ...) noexcept {
   char text[512];
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  const bool callers_fault = code == ACLNN_ERR_PARAM_NULLPTR || code == ACLNN_ERR_PARAM_INVALID;
-  ascendcl::PushError(callers_fault ? ascendcl::ErrorClass::kAclnnParameter : ascendcl::ErrorClass::kAclnnInner, text);
-  return code;
+  return RefuseInWords(code, text);
 }
 
 aclnnStatus RefuseNull(const char* function, const char* argument, aclnnStatus code) noexcept {

@@ -3,12 +3,17 @@
 #ifndef CANOPY_NNOPBASE_REFUSE_H_
 #define CANOPY_NNOPBASE_REFUSE_H_
 
+#include <string_view>
+
 #include "aclnn/acl_meta.h"
 #include "nnopbase/handle.h"
 
 namespace canopy::nnopbase {
 
 // Files the sentence and returns `code`.
+aclnnStatus RefuseInWords(aclnnStatus code, std::string_view text) noexcept;
+
+// The same, printf style; cut after some 500 characters.
 __attribute__((format(printf, 2, 3))) aclnnStatus Refuse(aclnnStatus code, const char* format, ...) noexcept;
 
 // For an argument that must not be NULL.

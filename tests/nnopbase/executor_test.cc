@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "aclnn/acl_meta.h"
@@ -107,11 +109,12 @@ TEST_F(ExecutorTest, TakesMoreWorkspaceThanItAskedFor) {
 }
 
 TEST_F(ExecutorTest, PassesOnWhatTheOperatorRefuses) {
-  recorder_.refusal = base::Status(kNullPointer, "aclnnFake: the data of input is NULL");
+  const std::string long_tail(2000, '.');
+  recorder_.refusal = base::Status(kNullPointer, "aclnnFake: the data of input is NULL" + long_tail);
   aclOpExecutor* single = MakeExecutor();
   aclOpExecutor* repeatable = MakeRepeatable();
   EXPECT_EQ(Run(single), kNullPointer);
-  EXPECT_TRUE(Mentions(TakeMessages(), "the data of input is NULL"));
+  EXPECT_TRUE(Mentions(TakeMessages(), "the data of input is NULL" + long_tail));
   EXPECT_EQ(Run(repeatable), kNullPointer);
   EXPECT_EQ(recorder_.operators_alive(), 1);
   recorder_.refusal = base::Status();
@@ -133,6 +136,15 @@ TEST_F(ExecutorTest, ReportsAStreamThatIsNone) {
   EXPECT_EQ(Run(repeatable), 0) << "kept";
   EXPECT_EQ(Synchronize(), 0);
   EXPECT_EQ(aclDestroyAclOpExecutor(repeatable), 0);
+  EXPECT_EQ(recorder_.operators_alive(), 0);
+}
+
+TEST_F(ExecutorTest, ReportsAThreadWithoutADevice) {
+  aclOpExecutor* executor = MakeExecutor();
+  std::thread([executor] {
+    EXPECT_EQ(RunExecutor(nullptr, 0, executor, nullptr), kRuntimeError);
+    EXPECT_TRUE(Mentions(TakeMessages(), "107002"));
+  }).join();
   EXPECT_EQ(recorder_.operators_alive(), 0);
 }
 
@@ -168,6 +180,30 @@ TEST_F(ExecutorTest, MayBeDestroyedWhileItRuns) {
   EXPECT_EQ(FirstAddresses(), (std::vector<void*>{&a, &a}));
   EXPECT_EQ(recorder_.operators_alive(), 0);
   aclDestroyTensor(tensor);
+}
+
+TEST_F(ExecutorTest, EndsWithRunsThatAreDropped) {
+  aclrtStream dropped = nullptr;
+  ASSERT_EQ(aclrtCreateStream(&dropped), 0);
+  recorder_.Close();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(RunExecutor(nullptr, 0, MakeExecutor(), dropped), 0);
+  recorder_.WaitUntilARunHasBegun();
+  EXPECT_EQ(aclrtDestroyStreamForce(dropped), 0);
+  recorder_.Open();
+  recorder_.WaitUntilNoOperatorIsAlive();
+  EXPECT_EQ(recorder_.entries().size(), 1u);
+}
+
+TEST_F(ExecutorTest, MayBeDestroyedAfterTheDevice) {
+  aclOpExecutor* repeatable = nullptr;
+  std::thread([&] {
+    EXPECT_EQ(aclrtSetDevice(0), 0);
+    repeatable = MakeRepeatable();
+    EXPECT_EQ(RunExecutor(nullptr, 0, repeatable, nullptr), 0);
+    EXPECT_EQ(aclrtResetDevice(0), 0);
+  }).join();
+  EXPECT_EQ(aclDestroyAclOpExecutor(repeatable), 0);
+  recorder_.WaitUntilNoOperatorIsAlive();
 }
 
 TEST_F(ExecutorTest, RefusesTensorsThatAreGone) {

@@ -36,6 +36,11 @@ class Recorder {
     changed_.wait(lock, [this] { return begun_ > 0; });
   }
 
+  void WaitUntilNoOperatorIsAlive() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return operators_alive_ == 0; });
+  }
+
   std::vector<Entry> entries() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return entries_;
@@ -85,6 +90,7 @@ class FakeRun final : public OperatorRun {
   void Count(int change) {
     const std::lock_guard<std::mutex> lock(recorder_->mutex_);
     recorder_->operators_alive_ += change;
+    recorder_->changed_.notify_all();
   }
 
   Recorder* const recorder_;
