@@ -51,7 +51,8 @@ constexpr Rule<Arguments> kRules[] = {
 
     {"documented-limits", "sizes are within the device's documented limits", &DocumentedLimits, kLimit},
     {"remark-product", "the product is one that the documents list", &RemarkProduct, kRemark},
-    {"remark-types", "output has the inputs' promoted type", &RemarkTypes, kRemark},
+    {"remark-types", "bias and output have the inputs' promoted type", &RemarkTypes, kRemark},
+    {"remark-bias-format", "bias of a transposed convolution is tagged ND", &RemarkBiasFormat, kRemark, &IsTransposed},
     {"remark-cube-math-type", "cubeMathType is 0 to 3, and not 2 for BF16", &RemarkCubeMathType, kRemark},
 };
 

@@ -48,6 +48,7 @@ CANOPY_RULE(EightBitOutput);
 CANOPY_RULE(DocumentedLimits);
 CANOPY_RULE(RemarkProduct);
 CANOPY_RULE(RemarkTypes);
+CANOPY_RULE(RemarkBiasFormat);
 CANOPY_RULE(RemarkCubeMathType);
 
 #undef CANOPY_RULE

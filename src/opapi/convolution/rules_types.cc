@@ -59,9 +59,15 @@ Status RemarkProduct(const Arguments&, const Product& product) {
 }
 
 Status RemarkTypes(const Arguments& a, const Product&) {
-  if (a.output.view.dtype == a.promoted()) return {};
-  return Refuse("output type", Name(a.output.view.dtype), Text("the inputs' promoted type, ", Name(a.promoted())));
+  for (const TensorArgument* tensor : {&a.bias, &a.output}) {
+    if (!tensor->given() || tensor->view.dtype == a.promoted()) continue;
+    return Refuse(Text(tensor->name, " type"), Name(tensor->view.dtype),
+                  Text("the inputs' promoted type, ", Name(a.promoted())));
+  }
+  return {};
 }
+
+Status RemarkBiasFormat(const Arguments& a, const Product&) { return RequireFormat(a.bias, {ACL_FORMAT_ND}); }
 
 Status RemarkCubeMathType(const Arguments& a, const Product&) {
   if (a.cube_math_type == kUseFp32Add) return Refuse("cubeMathType", "4 (USE_FP32_ADD)", "0 to 3");
