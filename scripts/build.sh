@@ -24,8 +24,8 @@ rm -f "$build/build.failed"
     case $line in '['*%']'*) ;; *) continue ;; esac
     percent=${line#[}
     percent=$((${percent%%%*}))
-    [ "$((percent / 10))" = "${shown:-0}" ] && continue
-    shown=$((percent / 10))
+    [ "$((percent / 5))" = "${shown:-0}" ] && continue
+    shown=$((percent / 5))
     printf 'build: %3d%%  %4d s\n' "$percent" $(($(date +%s) - started))
   done
 [ ! -e "$build/build.failed" ] || fail "compiling"

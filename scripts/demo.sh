@@ -13,6 +13,8 @@ heading() { printf '\n\033[1m--- %s\033[0m\n' "$*"; }
 heading "1. Build Canopy and lay out the prefix"
 "$scripts/prefix.sh" "$build/release" "$prefix" "$jobs"
 prefix=$(cd "$prefix" && pwd)
+echo
+"$prefix/bin/canopy" info
 
 # A stranger has a folder of their own and nothing of ours but the prefix.
 work=$(mktemp -d "${TMPDIR:-/tmp}/canopy-demo.XXXXXX")
@@ -41,7 +43,7 @@ run() {
 }
 
 heading "2. A stranger's programs, built outside this tree"
-echo "in $work:"
+echo "Five small convolutions whose gradients a person can work out. In $work:"
 build_examples by_path examples "-DASCEND_PATH=$prefix"
 build_examples by_package examples/find_package "-DCMAKE_PREFIX_PATH=$prefix"
 for way in by_path by_package; do
@@ -52,9 +54,11 @@ for way in by_path by_package; do
 done
 
 heading "3. Training on real data: handwritten digits"
+echo "Two convolution layers, forward and backward through aclnn; a fifth of the digits is held out before training."
 run train_digits ./by_path/train_digits examples/data/digits.csv
 
 heading "4. Gradients against finite differences of the forward operator"
+echo "Random problems in whole numbers, where the two must be equal to the last bit."
 run gradient_check ./by_package/gradient_check
 
 heading "Summary"
