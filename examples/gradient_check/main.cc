@@ -133,15 +133,15 @@ int main(int argc, char** argv) {
   const unsigned seed = argc > 1 ? static_cast<unsigned>(std::strtoul(argv[1], nullptr, 10)) : 1;
   std::mt19937 random(seed);
   Device device;
-  std::printf("seed %u\n%-80s %8s %8s\n", seed, "problem, as `canopy run` takes it", "elements", "largest");
-  std::printf("%-80s %8s %8s\n", "", "checked", "error");
+  std::printf("seed %u\n%-84s %8s %8s\n", seed, "problem, as `canopy run` takes it", "elements", "largest");
+  std::printf("%-84s %8s %8s\n", "", "checked", "error");
   int wrong = 0;
   for (const Kind& kind : kKinds) {
     const Problem problem = RandomProblem(kind, &random);
     int64_t checked = 0;
     const double error = Checker(&device, problem, &random).Run(&checked);
     const bool right = error == 0;
-    std::printf("%-80s %8lld %8g  %s\n", problem.Text().c_str(), static_cast<long long>(checked), error,
+    std::printf("%-84s %8lld %8g  %s\n", problem.Text().c_str(), static_cast<long long>(checked), error,
                 right ? "exact" : "WRONG");
     wrong += right ? 0 : 1;
   }

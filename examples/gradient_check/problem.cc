@@ -19,7 +19,7 @@ std::string Joined(const Extents& extents) {
 
 // One axis. An ordinary convolution is drawn from its output's extent, so that it always fits.
 void AddAxis(const Kind& kind, std::mt19937* random, Problem* problem) {
-  const int64_t k = Between(random, 1, 3);
+  const int64_t k = Between(random, problem->in.empty() ? 2 : 1, 3);
   const int64_t s = Between(random, 1, kind.max_stride);
   const int64_t d = Between(random, 1, kind.max_dilation);
   const int64_t reach = d * (k - 1) + 1;
