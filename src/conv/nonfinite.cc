@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "conv/elements.h"
+#include "conv/reference/run.h"
 #include "exec/pool.h"
 
 namespace canopy::conv {
@@ -133,6 +134,8 @@ class WeightGradient {
 }  // namespace
 
 void AddNonfiniteWeightTerms(const ConvProblem& problem, Computation computation, const Buffers& buffers, bool serial) {
+  // Saturated results keep no Inf to add to, so these come whole from the reference; below likewise.
+  if (problem.rule.saturate) return reference::RunReference(problem, computation, buffers, serial);
   const Geometry& g = problem.geometry;
   const int64_t channels = computation == kForward ? g.output_channels : g.input_channels;
   const ActivationRow row(problem, computation, buffers);
@@ -141,6 +144,7 @@ void AddNonfiniteWeightTerms(const ConvProblem& problem, Computation computation
 }
 
 void AddNonfiniteActivationTerms(const ConvProblem& problem, const Buffers& buffers, bool serial) {
+  if (problem.rule.saturate) return reference::RunReference(problem, kBackwardWeights, buffers, serial);
   const WeightGradient gradient(problem, buffers);
   exec::ParallelFor(problem.geometry.output_channels, serial, [&](int64_t co, int) { gradient.AddOutputChannel(co); });
   exec::ParallelFor(problem.geometry.input_channels, serial, [&](int64_t ci, int) { gradient.AddInputChannel(ci); });

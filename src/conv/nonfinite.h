@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inf and NaN beside padding. A packed algorithm multiplies padding's zeros, which is harmless until the other factor
-// is not finite: 0 * Inf is NaN where the definition has no term. Such an algorithm then takes the non-finite elements
-// of that operand as 0 and adds their terms afterwards, one by one, by the definition. The order does not matter: every
-// such term is Inf or NaN, and so is what it is added to from then on.
+// is not finite: 0 * Inf is NaN where the definition has no term. Such an algorithm then takes 1 with the sign of each
+// non-finite element of that operand and adds the true terms afterwards, one by one, by the definition. The order does
+// not matter: every such term is Inf or NaN, and so is what it is added to from then on. What 1 added before cannot
+// show: where the other factor is finite it vanishes in the Inf, and where that is Inf it is Inf of the same sign.
 #ifndef CANOPY_CONV_NONFINITE_H_
 #define CANOPY_CONV_NONFINITE_H_
 

@@ -15,8 +15,8 @@ void CopyFloats(const float* from, float* to) {
   std::memcpy(to, from, kCount * sizeof(float));
 }
 
-void ZeroNonfinite(float* line, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) line[i] = std::isfinite(line[i]) ? line[i] : 0.0f;
+void MakeFinite(float* line, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) line[i] = std::isfinite(line[i]) ? line[i] : std::copysign(1.0f, line[i]);
 }
 
 template <class T>
@@ -54,7 +54,7 @@ void ConvertAndScatter(const float* from, int64_t count, int64_t step, kernels::
 void LineReader::Fetch(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
                        int64_t length, float* line) const {
   FetchSegments(offset, segments, segment_count, step, length, line);
-  if (finite_only_) ZeroNonfinite(line, length);
+  if (finite_only_) MakeFinite(line, length);
 }
 
 void LineReader::FetchSegments(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
@@ -80,7 +80,7 @@ void LineReader::FetchSegments(int64_t offset, const kernels::Segment* segments,
 void LineReader::FetchRun(int64_t offset, int64_t count, float* to) const {
   if (!plain_ || finite_only_) {
     load_row_(base_ + offset * numerics::ElementBytes(dtype_), count, to);
-    if (finite_only_) ZeroNonfinite(to, count);
+    if (finite_only_) MakeFinite(to, count);
     return;
   }
   // Panels' widths, as constants: a call of memcpy costs more than the copy.

@@ -20,7 +20,7 @@ class LineReader {
         plain_(dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{}),
         load_row_(kernels::convert::SelectLoadRow(dtype, rule)) {}
 
-  // From here on elements that are not finite read as 0.
+  // From here on elements that are not finite read as 1 with their sign.
   void TakeFiniteOnly() { finite_only_ = true; }
 
   // line[segment.begin + i] = element offset + segment.source + i * step, rounded; 0 elsewhere below `length`.
