@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// sweep_checksums SEED COUNT SHIFT [upward]: runs COUNT random problems, with all views SHIFT elements further into
+// their storage, and prints one line for each: a hash of the bits of all results, and the problem. determinism_test.cc
+// compares what several processes print. With `upward` the calling thread rounds upward meanwhile, and must do so still
+// when the call is over.
+#include <cfenv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "numerics/bits.h"
+#include "tests/sweep/problem.h"
+#include "tools/runner.h"
+#include "tools/tensor_data.h"
+
+namespace canopy::sweep {
+namespace {
+
+constexpr double kWork = 3e7;  // multiply-adds: enough that threads share it
+
+tools::Storages Fill(const tools::Case& problem) {
+  tools::Storages storages;
+  for (int i = 0; i < tools::kCallTensors; ++i) {
+    const tools::TensorSpec& spec = problem.tensors[i];
+    if (!spec.present) continue;
+    storages[i] = tools::Allocate(tools::StorageElements(spec) * aclDataTypeSize(spec.dtype));
+    tools::FillWithNan(spec, storages[i].get());
+    if (tools::IsOutput(static_cast<tools::CallTensor>(i))) continue;
+    tools::WriteView(spec, tools::DrawValues(spec, tools::MixKey(1, problem.id + std::to_string(i))),
+                     storages[i].get());
+  }
+  return storages;
+}
+
+uint64_t Hash(const tools::Case& problem, const tools::Storages& storages) {
+  uint64_t hash = 0;
+  for (const tools::CallTensor output : tools::WantedOutputs(problem)) {
+    const tools::TensorSpec& spec = problem.tensor(output);
+    for (const float value : tools::ReadView(spec, storages[static_cast<int>(output)].get())) {
+      hash = tools::Draw(hash, numerics::ToBits(value));
+    }
+  }
+  return hash;
+}
+
+int Main(uint64_t seed, uint64_t count, int64_t shift, bool upward) {
+  const tools::Runtime runtime;
+  aclrtStream other = nullptr;
+  if (aclrtCreateStream(&other) != ACL_SUCCESS) return 1;
+  bool kept = true;
+  tools::LaunchOptions options;
+  if (upward) {
+    options.before_phase2 = [] { std::fesetround(FE_UPWARD); };
+    options.after_synchronise = [&kept] {
+      kept = kept && std::fegetround() == FE_UPWARD;
+      std::fesetround(FE_TONEAREST);
+    };
+  }
+  for (uint64_t i = 0; i < count; ++i) {
+    tools::Case problem = MakeProblem(seed + i, kWork);
+    for (tools::TensorSpec& spec : problem.tensors) {
+      if (!spec.present) continue;
+      spec.offset += shift;
+      spec.storage[0] += shift;
+    }
+    const tools::Storages storages = Fill(problem);
+    std::string line;
+    for (const aclrtStream stream : {runtime.stream(), other}) {
+      const tools::Outcome outcome = tools::RunCase(problem, storages, stream, options);
+      if (outcome.phase1 != 0 || outcome.phase2 != 0) {
+        std::printf("%s: %s\n", problem.id.c_str(), outcome.message.c_str());
+        return 1;
+      }
+      char text[32];
+      std::snprintf(text, sizeof(text), "%016llx ", static_cast<unsigned long long>(Hash(problem, storages)));
+      if (line != text) line += text;  // a second run that differs shows as two hashes
+    }
+    std::printf("%s%s\n", line.c_str(), problem.id.c_str());
+  }
+  return kept && aclrtDestroyStream(other) == ACL_SUCCESS ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace canopy::sweep
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 2;
+  return canopy::sweep::Main(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10),
+                             std::strtoll(argv[3], nullptr, 10), argc > 4 && std::strcmp(argv[4], "upward") == 0);
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bits of every result are the same for any number of threads, any stream, any alignment, any run and whatever the
+// calling thread's rounding direction is. The thread
+// count is read once a process, so each count is a process of its own (CANOPY_SWEEP_CHECKSUMS, see checksums.cc).
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/sweep/options.h"
+
+namespace canopy::sweep {
+namespace {
+
+struct Printed {
+  std::vector<std::string> lines;
+  int exit_code = -1;
+};
+
+Printed RunProcess(const std::string& environment, int64_t count, const std::string& arguments) {
+  const std::string command = environment + " " + CANOPY_SWEEP_CHECKSUMS + " " + std::to_string(Seed() + 3000000) +
+                              " " + std::to_string(count) + " " + arguments;
+  Printed printed;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return printed;
+  std::string line;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) {
+    if (c != '\n') {
+      line += static_cast<char>(c);
+    } else {
+      printed.lines.push_back(std::move(line));
+      line.clear();
+    }
+  }
+  const int status = pclose(pipe);
+  printed.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return printed;
+}
+
+TEST(Determinism, ThreadsStreamsAlignmentsRunsAndTheCallersRoundingDoNotChangeABit) {
+  const int64_t count = Count(120);
+  const Printed one = RunProcess("CANOPY_NUM_THREADS=1", count, "0");
+  ASSERT_EQ(one.exit_code, 0) << (one.lines.empty() ? "" : one.lines.back());
+  ASSERT_EQ(static_cast<int64_t>(one.lines.size()), count);
+  for (const std::string& line : one.lines) {
+    EXPECT_EQ(line.find(" seed "), 16u) << "two runs differ: " << line;
+  }
+  struct Variation {
+    const char* environment;
+    const char* arguments;
+  };
+  for (const Variation& variation : {Variation{"CANOPY_NUM_THREADS=2", "0 upward"},
+                                     Variation{"CANOPY_NUM_THREADS=3", "5"}, Variation{"CANOPY_NUM_THREADS=7", "1"}}) {
+    const Printed other = RunProcess(variation.environment, count, variation.arguments);
+    ASSERT_EQ(other.exit_code, 0) << variation.environment;
+    ASSERT_EQ(other.lines.size(), one.lines.size()) << variation.environment;
+    for (size_t i = 0; i < one.lines.size(); ++i) EXPECT_EQ(other.lines[i], one.lines[i]) << variation.environment;
+  }
+}
+
+}  // namespace
+}  // namespace canopy::sweep
