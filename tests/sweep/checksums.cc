@@ -19,15 +19,19 @@ namespace {
 
 constexpr double kWork = 3e7;  // multiply-adds: enough that threads share it
 
-tools::Storages Fill(const tools::Case& problem) {
+// Moves all views `shift` elements; what they hold stays that of `problem` as it was drawn.
+tools::Storages ShiftAndFill(tools::Case* problem, int64_t shift) {
   tools::Storages storages;
   for (int i = 0; i < tools::kCallTensors; ++i) {
-    const tools::TensorSpec& spec = problem.tensors[i];
+    tools::TensorSpec& spec = problem->tensors[i];
     if (!spec.present) continue;
+    const tools::TensorSpec drawn = spec;
+    spec.offset += shift;
+    spec.storage[0] += shift;
     storages[i] = tools::Allocate(tools::StorageElements(spec) * aclDataTypeSize(spec.dtype));
     tools::FillWithNan(spec, storages[i].get());
     if (tools::IsOutput(static_cast<tools::CallTensor>(i))) continue;
-    tools::WriteView(spec, tools::DrawValues(spec, tools::MixKey(1, problem.id + std::to_string(i))),
+    tools::WriteView(spec, tools::DrawValues(drawn, tools::MixKey(1, problem->id + std::to_string(i))),
                      storages[i].get());
   }
   return storages;
@@ -59,12 +63,7 @@ int Main(uint64_t seed, uint64_t count, int64_t shift, bool upward) {
   }
   for (uint64_t i = 0; i < count; ++i) {
     tools::Case problem = MakeProblem(seed + i, kWork);
-    for (tools::TensorSpec& spec : problem.tensors) {
-      if (!spec.present) continue;
-      spec.offset += shift;
-      spec.storage[0] += shift;
-    }
-    const tools::Storages storages = Fill(problem);
+    const tools::Storages storages = ShiftAndFill(&problem, shift);
     std::string line;
     for (const aclrtStream stream : {runtime.stream(), other}) {
       const tools::Outcome outcome = tools::RunCase(problem, storages, stream, options);
