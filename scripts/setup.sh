@@ -4,11 +4,11 @@
 # Installs what is missing where it may; where it may not, says what is missing and stops.
 set -eu
 
-# What each target runs or includes. g++ brings the C compiler, binutils, the sanitizers and OpenMP.
+# What each target runs or includes. g++ brings the C compiler, binutils and the sanitizers.
 build_packages="make cmake g++ libhwy-dev libcli11-dev nlohmann-json3-dev"
 case ${1:-} in
   build | demo) packages=$build_packages ;;
-  test) packages="$build_packages libgtest-dev pkg-config" ;;
+  test) packages="$build_packages libgtest-dev pkg-config python3" ;;
   *) echo "usage: scripts/setup.sh build|demo|test" >&2; exit 2 ;;
 esac
 
