@@ -118,7 +118,8 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
     if (std::isfinite(g)) greatest = std::max(greatest, std::abs(g));
   }
   int64_t compared = 0, large = 0, mixed_bad = 0, close_bad = 0, tolerance_bad = 0;
-  double error_square = 0, golden_square = 0, actual_square = 0, product = 0, relative_sum = 0, large_sum = 0;
+  double error_square = 0, golden_square = 0, scale_square = 0, actual_square = 0, product = 0, relative_sum = 0,
+         large_sum = 0;
   for (size_t i = 0; i < actual.size(); ++i) {
     const double a = actual[i];
     const double rounded = RoundOnce(golden[i], dtype, options.saturate);
@@ -143,6 +144,8 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
     const double ulps = UlpsBetween(a, g, dtype);
     error_square += error * error;
     golden_square += g * g;
+    const double scale = options.term_norms.empty() ? 0 : options.term_norms[i];
+    scale_square += std::max(g * g, scale * scale);
     actual_square += a * a;
     product += a * g;
     relative_sum += relative;
@@ -154,6 +157,7 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
     }
     errors.max_abs = std::max(errors.max_abs, error);
     errors.max_ulps = std::max(errors.max_ulps, ulps);
+    errors.beyond_cap += error > criteria.cap && ulps > 32 ? 1 : 0;
     mixed_bad += error > criteria.absolute + criteria.relative * std::abs(g) ? 1 : 0;
     close_bad += error > criteria.close_absolute + criteria.close_relative * std::abs(g) ? 1 : 0;
     if (options.tolerance) {
@@ -164,6 +168,7 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
     if (ulps > 0) KeepWorst({index, a, g, ulps}, options.worst, &errors.worst);
   }
   errors.norm = Ratio(std::sqrt(error_square), std::sqrt(golden_square));
+  errors.norm_of_terms = Ratio(std::sqrt(error_square), std::sqrt(scale_square));
   if (compared > 0) {
     errors.mere = relative_sum / static_cast<double>(compared);
     errors.mixed_good = 1 - static_cast<double>(mixed_bad) / static_cast<double>(compared);

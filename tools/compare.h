@@ -2,8 +2,8 @@
 // Errors of a tensor against golden values, by the criteria that CANN's operator tests use.
 //
 // Vendor's names: MERE and MARE are the mean and the maximum of |a - g| / (|g| + 1e-7); "mixed tolerance" asks that 99%
-// of the elements lie within atol + rtol * |g| and that no error passes a cap (or 32 ulp). NaN and Inf must stand where
-// the golden values have them, and only there; they count in nothing else.
+// of the elements lie within atol + rtol * |g| and that no error passes both a cap and 32 ulp. NaN and Inf must stand
+// where the golden values have them, and only there; they count in nothing else.
 #ifndef CANOPY_TOOLS_COMPARE_H_
 #define CANOPY_TOOLS_COMPARE_H_
 
@@ -46,6 +46,8 @@ struct Errors {
   int64_t misplaced_nan = 0;  // NaN on one side only
   int64_t misplaced_inf = 0;  // Inf on one side only, or of the other sign
   double norm = 0;            // norm of a - g over norm of g
+  double norm_of_terms = 0;   // the same with |g| no smaller than options.term_norms says
+  int64_t beyond_cap = 0;     // errors greater than the mixed tolerance\'s cap and than 32 ulp
   double mere = 0;
   double mare = 0;
   double mere_large = 0;  // both over elements with |g| >= 2^-10 of the greatest
@@ -65,6 +67,7 @@ struct CompareOptions {
   bool saturate = false;  // golden values beyond the type's range become its greatest value
   int worst = 5;
   std::optional<Tolerance> tolerance;
+  std::vector<double> term_norms;  // of each element, the size it would have were its terms' signs random; or empty
 };
 
 // `golden` unrounded; it is rounded to types of 16 and 8 bits first. `indices`: which elements these are; empty: all.

@@ -60,11 +60,12 @@ std::vector<std::string> Judge(const Errors& errors, const Gate& gate, bool hf32
     return faults;
   }
   const Criteria& criteria = CriteriaOf(errors.dtype, hf32);
-  if (errors.dtype == numerics::DType::kFloat32 && !hf32) AtMost("norm-wise error", errors.norm, gate.norm, &faults);
+  if (errors.dtype == numerics::DType::kFloat32 && !hf32)
+    AtMost("norm-wise error", errors.norm_of_terms, gate.norm, &faults);
   if (errors.mixed_good < 0.99) faults.push_back(Format("mixed tolerance %.4g%% < 99%%", 100 * errors.mixed_good));
-  if (errors.max_abs > criteria.cap && errors.max_ulps > 32) {
+  if (errors.beyond_cap > 0) {
     faults.push_back(
-        Format("greatest error %.3g > %.3g and %.3g ulp > 32", errors.max_abs, criteria.cap, errors.max_ulps));
+        Format("%lld errors beyond %.3g and 32 ulp", static_cast<long long>(errors.beyond_cap), criteria.cap));
   }
   if (errors.count >= kEnoughForMere) {
     AtMost("MERE", errors.mere, criteria.mere, &faults);

@@ -13,7 +13,8 @@
 namespace canopy::tools {
 
 struct Gate {
-  // FLOAT: of the norm-wise relative error. 1e-6 where every algorithm is direct, else what fast ones may have.
+  // FLOAT: of the norm-wise relative error (against the size of the terms, where that was given and is greater). 1e-6
+  // where every algorithm is direct, else what fast ones may have.
   double norm = 3e-6;
   // The "close" comparison applies: short sums of the data it was made for (see NarrowData).
   bool close = false;

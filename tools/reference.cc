@@ -2,9 +2,9 @@
 #include "tools/reference.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "numerics/rounding.h"
-#include "tests/oracle/definition.h"
 #include "tests/oracle/parallel.h"
 #include "tests/oracle/whole.h"
 
@@ -140,23 +140,29 @@ double Reference::BiasAt(CallTensor output, const Index5& index) const {
   return output == CallTensor::kOutput && SpecOf(CallTensor::kBias).present ? bias[index[1]] : 0;
 }
 
-double Reference::At(CallTensor output, int64_t index) const {
+double Reference::TermNormAt(CallTensor output, int64_t index) const {
+  return std::sqrt(SumAt(output, index, oracle::Sum::kSquares));
+}
+
+double Reference::SumAt(CallTensor output, int64_t index, oracle::Sum sum) const {
   using oracle::Array;
   if (output == CallTensor::kGradBias) {
     if (RoleOf(output) == Role::kZero) return 0;
     Array gradient = ArrayOf(CallTensor::kGradOutput);
     if (!plain_grad_output_.empty()) gradient.data = plain_grad_output_.data();
     const Extent3& size = image_ == CallTensor::kGradOutput ? geometry_.image : geometry_.response;
-    return oracle::ChannelSumAt(geometry_.batch, size, gradient, index);
+    return oracle::ChannelSumAt(geometry_.batch, size, gradient, index, sum);
   }
   const Index5 at = Split(output, index);
+  const double bias = BiasAt(output, at);
+  const double bias_term = sum == oracle::Sum::kTerms ? bias : bias * bias;
   switch (RoleOf(output)) {
     case Role::kImage:
-      return oracle::ImageAt(geometry_, ArrayOf(response_), ArrayOf(CallTensor::kWeight), at) + BiasAt(output, at);
+      return oracle::ImageAt(geometry_, ArrayOf(response_), ArrayOf(CallTensor::kWeight), at, sum) + bias_term;
     case Role::kResponse:
-      return oracle::ResponseAt(geometry_, ArrayOf(image_), ArrayOf(CallTensor::kWeight), at) + BiasAt(output, at);
+      return oracle::ResponseAt(geometry_, ArrayOf(image_), ArrayOf(CallTensor::kWeight), at, sum) + bias_term;
     default:
-      return oracle::WeightAt(geometry_, ArrayOf(image_), ArrayOf(response_), at);
+      return oracle::WeightAt(geometry_, ArrayOf(image_), ArrayOf(response_), at, sum);
   }
 }
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/oracle/geometry.h"
+#include "tests/oracle/definition.h"
 #include "tools/case.h"
 #include "tools/precision.h"
 
@@ -21,7 +21,9 @@ class Reference {
   Reference(const Case& a_case, InputValues inputs, const Precision& precision);
 
   // One element, straight from its sum. `index` counts the output's logical elements.
-  double At(CallTensor output, int64_t index) const;
+  double At(CallTensor output, int64_t index) const { return SumAt(output, index, oracle::Sum::kTerms); }
+  // The size that the element would have, were the signs of its terms random.
+  double TermNormAt(CallTensor output, int64_t index) const;
   std::vector<double> Whole(CallTensor output) const;
 
   // The most terms that an element of this output sums.
@@ -33,6 +35,7 @@ class Reference {
   enum class Role { kImage, kResponse, kWeight, kBiasGradient, kZero };
 
   Role RoleOf(CallTensor output) const;
+  double SumAt(CallTensor output, int64_t index, oracle::Sum sum) const;
   oracle::Array ArrayOf(CallTensor tensor) const;
   oracle::Index5 Split(CallTensor tensor, int64_t index) const;
   const TensorSpec& SpecOf(CallTensor tensor) const { return case_.tensor(tensor); }

@@ -7,12 +7,19 @@
 
 namespace canopy::oracle {
 
-double ResponseAt(const Geometry& geometry, const Array& image, const Array& weight, const Index5& index);
-double ImageAt(const Geometry& geometry, const Array& response, const Array& weight, const Index5& index);
-double WeightAt(const Geometry& geometry, const Array& image, const Array& response, const Index5& index);
+// What is summed over an element's terms. The root of the sum of squares is the size that the element would have, were
+// its terms' signs random: the yardstick for elements whose terms cancel.
+enum class Sum { kTerms, kSquares };
 
-// The sum of one channel over batch and space: a bias gradient.
-double ChannelSumAt(int64_t batch, const Extent3& size, const Array& array, int64_t channel);
+double ResponseAt(const Geometry& geometry, const Array& image, const Array& weight, const Index5& index,
+                  Sum sum = Sum::kTerms);
+double ImageAt(const Geometry& geometry, const Array& response, const Array& weight, const Index5& index,
+               Sum sum = Sum::kTerms);
+double WeightAt(const Geometry& geometry, const Array& image, const Array& response, const Index5& index,
+                Sum sum = Sum::kTerms);
+
+// One channel over batch and space: a bias gradient.
+double ChannelSumAt(int64_t batch, const Extent3& size, const Array& array, int64_t channel, Sum sum = Sum::kTerms);
 
 }  // namespace canopy::oracle
 

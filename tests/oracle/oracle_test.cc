@@ -131,6 +131,17 @@ TEST(Definition, GroupsKeepTheirChannelsApart) {
   EXPECT_EQ(ResponseAt(t.g, t.i(), t.w(), {0, 1, 0, 0, 0}), 300);
 }
 
+TEST(Definition, SquaresAreThoseOfTheTerms) {
+  Tensors t = OneAxis(3, 2, 2, 1, 0, 1);
+  t.image = {1, 2, -3};
+  t.weight = {10, -100};
+  t.response = {1, -2};
+  EXPECT_EQ(ResponseAt(t.g, t.i(), t.w(), {0, 0, 0, 0, 1}, Sum::kSquares), 400 + 90000);
+  EXPECT_EQ(ImageAt(t.g, t.r(), t.w(), {0, 0, 0, 0, 1}, Sum::kSquares), 10000 + 400);
+  EXPECT_EQ(WeightAt(t.g, t.i(), t.r(), {0, 0, 0, 0, 1}, Sum::kSquares), 4 + 36);
+  EXPECT_EQ(ChannelSumAt(1, t.g.response, t.r(), 0, Sum::kSquares), 5);
+}
+
 TEST(Definition, AnAbsentTapDoesNotMeetAnInfiniteWeight) {
   Tensors t = OneAxis(2, 3, 2, 1, 1, 1);
   t.image = {1, 2};

@@ -153,7 +153,7 @@ TEST(Gates, GoodFloatsPassAndEachErrorIsCaught) {
               for (int i = 0; i < 20; ++i) a[i] *= 1.01f;
             }).find("mixed tolerance"),
             std::string::npos);
-  EXPECT_NE(faults([](auto& a) { a[999] += 0.02f; }).find("greatest error"), std::string::npos);
+  EXPECT_NE(faults([](auto& a) { a[999] += 0.02f; }).find("errors beyond"), std::string::npos);
 }
 
 // One cancelled element among 864 failed a call whose every sum was good to half an ulp of its terms.
@@ -163,6 +163,27 @@ TEST(Gates, AnElementThatCancelsDoesNotFailASmallOutput) {
   golden[5] = 4e-7;
   actual[5] = 2e-7f;
   EXPECT_TRUE(Judge(Of(DType::kFloat32, actual, golden), {}).empty());
+}
+
+// The greatest absolute and the greatest ulp error of a FLOAT16 output are of different elements: a large one that is
+// an ulp off, and one that cancelled.
+TEST(Gates, TheCapAndTheUlpsAreThoseOfOneElement) {
+  std::vector<double> golden(1000, 1000.0);
+  std::vector<float> actual(1000, 1000.5f);
+  golden[1] = 3.0e-4;
+  actual[1] = 3.4e-4f;
+  EXPECT_TRUE(Judge(Of(DType::kFloat16, actual, golden), {}).empty());
+  actual[0] = 1100;
+  EXPECT_FALSE(Judge(Of(DType::kFloat16, actual, golden), {}).empty());
+}
+
+// A bias gradient of one channel, 16,000 terms that cancel: 4.7e-6 of the result, but 1e-7 of a usual one.
+TEST(Gates, AFewElementsAreHeldAgainstTheSizeOfTheirTerms) {
+  CompareOptions options;
+  EXPECT_FALSE(Judge(Of(DType::kFloat32, {-0.0349665433f}, {-0.0349663799}, options), {}).empty());
+  options.term_norms = {7.3};
+  EXPECT_TRUE(Judge(Of(DType::kFloat32, {-0.0349665433f}, {-0.0349663799}, options), {}).empty());
+  EXPECT_FALSE(Judge(Of(DType::kFloat32, {-0.0349f}, {-0.0349663799}, options), {}).empty());
 }
 
 TEST(Gates, HalfPrecisionMayBeOneUlpOffButNotFour) {
