@@ -58,6 +58,25 @@ class ViewWalk {
   int64_t position_;
 };
 
+// Calls visit(i, position in the storage) for every element.
+template <typename Visit>
+void ForEachElement(const TensorSpec& spec, bool parallel, const Visit& visit) {
+  const int64_t total = Volume(spec.shape);
+  const auto block = [&](int64_t first, int64_t count) {
+    if (spec.strides.empty()) {
+      for (int64_t i = first; i < first + count; ++i) visit(i, spec.offset + i);
+      return;
+    }
+    ViewWalk walk(spec, first);
+    for (int64_t i = first; i < first + count; ++i, walk.Next()) visit(i, walk.position());
+  };
+  if (parallel) {
+    ForEachBlock(total, block);
+  } else if (total > 0) {
+    block(0, total);
+  }
+}
+
 double UnitInterval(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 // The greatest finite value of a type.
@@ -109,14 +128,10 @@ uint64_t Draw(uint64_t key, uint64_t i) {
 std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key) {
   const DType dtype = TypeOf(spec);
   std::vector<float> values(Volume(spec.shape));
-  ForEachBlock(static_cast<int64_t>(values.size()), [&](int64_t first, int64_t count) {
+  ForEachElement(spec, true, [&](int64_t i, int64_t position) {
     uint32_t element = 0;
-    ViewWalk walk(spec, first);
-    for (int64_t i = first; i < first + count; ++i, walk.Next()) {
-      const double value = DrawOne(spec.data, dtype, key, walk.position());
-      numerics::StoreElement(&element, dtype, static_cast<float>(value), false);
-      values[i] = numerics::LoadElement(&element, dtype);
-    }
+    numerics::StoreElement(&element, dtype, static_cast<float>(DrawOne(spec.data, dtype, key, position)), false);
+    values[i] = numerics::LoadElement(&element, dtype);
   });
   return values;
 }
@@ -124,30 +139,30 @@ std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key) {
 void WriteView(const TensorSpec& spec, const std::vector<float>& values, void* storage) {
   const DType dtype = TypeOf(spec);
   const int64_t bytes = numerics::ElementBytes(dtype);
-  const auto write = [&](int64_t first, int64_t count) {
-    ViewWalk walk(spec, first);
-    for (int64_t i = first; i < first + count; ++i, walk.Next()) {
-      numerics::StoreElement(static_cast<char*>(storage) + walk.position() * bytes, dtype, values[i], false);
-    }
-  };
-  const int64_t total = static_cast<int64_t>(values.size());
-  if (spec.strides.empty()) {
-    ForEachBlock(total, write);
-  } else if (total > 0) {
-    write(0, total);  // elements may overlap: not from two threads at once
-  }
+  const bool may_overlap = !spec.strides.empty();  // then not from two threads at once
+  ForEachElement(spec, !may_overlap, [&](int64_t i, int64_t position) {
+    numerics::StoreElement(static_cast<char*>(storage) + position * bytes, dtype, values[i], false);
+  });
 }
 
 std::vector<float> ReadView(const TensorSpec& spec, const void* storage) {
   const DType dtype = TypeOf(spec);
   const int64_t bytes = numerics::ElementBytes(dtype);
   std::vector<float> values(Volume(spec.shape));
-  ForEachBlock(static_cast<int64_t>(values.size()), [&](int64_t first, int64_t count) {
-    ViewWalk walk(spec, first);
-    for (int64_t i = first; i < first + count; ++i, walk.Next()) {
-      values[i] = numerics::LoadElement(static_cast<const char*>(storage) + walk.position() * bytes, dtype);
-    }
+  ForEachElement(spec, true, [&](int64_t i, int64_t position) {
+    values[i] = numerics::LoadElement(static_cast<const char*>(storage) + position * bytes, dtype);
   });
+  return values;
+}
+
+std::vector<float> ReadElements(const TensorSpec& spec, const void* storage, const std::vector<int64_t>& indices) {
+  const DType dtype = TypeOf(spec);
+  const int64_t bytes = numerics::ElementBytes(dtype);
+  std::vector<float> values;
+  for (const int64_t index : indices) {
+    const int64_t position = ViewWalk(spec, index).position();
+    values.push_back(numerics::LoadElement(static_cast<const char*>(storage) + position * bytes, dtype));
+  }
   return values;
 }
 

@@ -25,6 +25,8 @@ std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key);
 // Writes the view's elements, each rounded to the type; the rest of the storage stays as it is.
 void WriteView(const TensorSpec& spec, const std::vector<float>& values, void* storage);
 std::vector<float> ReadView(const TensorSpec& spec, const void* storage);
+// Only the elements at these places in the logical order.
+std::vector<float> ReadElements(const TensorSpec& spec, const void* storage, const std::vector<int64_t>& indices);
 
 // Fills a storage with a pattern that is NaN in every type.
 void FillWithNan(const TensorSpec& spec, void* storage);

@@ -80,6 +80,7 @@ TEST(TensorData, AStridedViewComesBackAndItsGapsStay) {
     const std::vector<float> values = DrawValues(spec, 9);
     WriteView(spec, values, storage.data());
     EXPECT_EQ(ReadView(spec, storage.data()), values);
+    EXPECT_EQ(ReadElements(spec, storage.data(), {7, 59}), (std::vector<float>{values[7], values[59]}));
     EXPECT_FALSE(StillNan(spec, storage.data(), false));
     EXPECT_TRUE(StillNan(spec, storage.data(), true));
     storage[0] ^= 1;  // in front of the view
