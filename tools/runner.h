@@ -20,6 +20,9 @@ class RuntimeFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Why this thread's last refused call was refused.
+std::string RecentMessage();
+
 // Initialises the runtime and a device, makes a stream; undoes it all. Throws RuntimeFailure.
 class Runtime {
  public:
