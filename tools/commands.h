@@ -23,6 +23,7 @@ using Action = std::function<int()>;
 void AddRunCommand(CLI::App* app, Action* action);
 void AddCheckCommand(CLI::App* app, Action* action);
 void AddInfoCommand(CLI::App* app, Action* action);
+void AddBenchCommand(CLI::App* app, Action* action);
 
 struct CompareFilesOptions {
   std::string dtype;  // of raw files; empty: bf16 for u2

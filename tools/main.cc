@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   AddRunCommand(&app, &action);
   AddCheckCommand(&app, &action);
   AddInfoCommand(&app, &action);
+  AddBenchCommand(&app, &action);
   try {
     app.parse(argc, argv);
     return action();
