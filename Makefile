@@ -11,7 +11,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help prefix demo test test-all sanitize clean
+.PHONY: help prefix demo test test-all sanitize bench clean
 
 help:
 	@echo "Canopy: CANN operators on any processor."
@@ -21,6 +21,7 @@ help:
 	@echo "  make prefix           build and install into $(PREFIX); elsewhere with PREFIX=/some/dir"
 	@echo "  make test-all         the tests, the large cases included (long)"
 	@echo "  make sanitize         a reduced list of tests under the address and undefined-behaviour sanitizers"
+	@echo "  make bench            time Canopy next to oneDNN and PyTorch (bench/README.md says what can be chosen)"
 	@echo "  make clean            remove $(BUILD)/"
 	@echo
 	@echo "JOBS=n sets how many compilers run at once (now $(JOBS))."
@@ -44,6 +45,10 @@ test-all:
 sanitize:
 	@scripts/setup.sh test
 	@scripts/test.sh "$(BUILD)/sanitize" $(JOBS) sanitize
+
+bench:
+	@scripts/setup.sh $(if $(filter none,$(PEERS)),build,bench)
+	@scripts/bench.sh "$(BUILD)/bench" $(JOBS)
 
 clean:
 	rm -rf $(BUILD)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Sees that this machine has the Debian packages that a target needs: scripts/setup.sh build|demo|test.
+# Sees that this machine has the Debian packages that a target needs: scripts/setup.sh build|demo|test|bench.
 # Installs what is missing where it may; where it may not, says what is missing and stops.
 set -eu
 
@@ -9,7 +9,8 @@ build_packages="make cmake g++ libhwy-dev libcli11-dev nlohmann-json3-dev"
 case ${1:-} in
   build | demo) packages=$build_packages ;;
   test) packages="$build_packages libgtest-dev pkg-config python3" ;;
-  *) echo "usage: scripts/setup.sh build|demo|test" >&2; exit 2 ;;
+  bench) packages="$build_packages libdnnl-dev python3-torch libopenblas0-openmp python3-matplotlib" ;;
+  *) echo "usage: scripts/setup.sh build|demo|test|bench" >&2; exit 2 ;;
 esac
 
 say() { echo "set-up: $*"; }
