@@ -31,6 +31,11 @@ class LineReader {
   // to[i] = element offset + i, rounded, 0 <= i < count. Writes nothing else.
   void FetchRun(int64_t offset, int64_t count, float* to) const;
 
+  // The elements themselves where lines of this step need no copy, else nullptr.
+  const float* Direct(int64_t offset, int64_t step) const {
+    return plain_ && !finite_only_ && step == 1 ? reinterpret_cast<const float*>(base_) + offset : nullptr;
+  }
+
  private:
   void FetchSegments(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
                      int64_t length, float* line) const;
@@ -46,15 +51,24 @@ class LineReader {
 class LineWriter {
  public:
   LineWriter(void* base, numerics::DType dtype, bool saturate)
-      : base_(static_cast<char*>(base)), dtype_(dtype), store_row_(kernels::convert::SelectStoreRow(dtype, saturate)) {}
+      : base_(static_cast<char*>(base)),
+        dtype_(dtype),
+        plain_(dtype == numerics::DType::kFloat32 && !saturate),
+        store_row_(kernels::convert::SelectStoreRow(dtype, saturate)) {}
 
   // Element offset + segment.source + i * step = line[segment.begin + i], rounded once.
   void Store(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
              const float* line) const;
 
+  // Where lines of this step may be written without conversion, else nullptr.
+  float* Direct(int64_t offset, int64_t step) const {
+    return plain_ && step == 1 ? reinterpret_cast<float*>(base_) + offset : nullptr;
+  }
+
  private:
   char* base_;
   numerics::DType dtype_;
+  bool plain_;  // FP32 as it is
   kernels::convert::StoreRowFn store_row_;
 };
 
