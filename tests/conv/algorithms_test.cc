@@ -10,6 +10,7 @@
 #include "conv/algorithm.h"
 #include "conv/conv.h"
 #include "conv/plan.h"
+#include "kernels/dispatch.h"
 #include "numerics/rounding.h"
 
 namespace canopy::conv {
@@ -139,6 +140,15 @@ class Draw {
   std::mt19937 random_;
 };
 
+// One channel a group, or few: with fewer groups than a vector has lanes, as many, and more.
+void DrawDepthwise(Draw* draw, Geometry* g) {
+  const int64_t groups[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 20, 33};
+  g->groups = groups[(*draw)(0, 11)];
+  const bool several = (*draw)(0, 2) == 0;
+  g->input_channels = g->groups * (several ? (*draw)(1, 3) : 1);
+  g->output_channels = g->groups * (several ? (*draw)(1, 3) : 1);
+}
+
 // Small enough for the formula, with every extent around the tiles' and vectors' sizes at some time.
 Case RandomCase(uint32_t seed, bool integers) {
   Draw draw(seed);
@@ -149,12 +159,14 @@ Case RandomCase(uint32_t seed, bool integers) {
   g.groups = draw(0, 3) == 0 ? draw(2, 4) : 1;
   g.input_channels = g.groups * channels[draw(0, 12)];
   g.output_channels = g.groups * channels[draw(0, 12)];
+  const bool depthwise = draw(0, 2) == 0;
+  if (depthwise) DrawDepthwise(&draw, &g);
   const int axes = static_cast<int>(draw(1, 3));
   for (int a = 0; a < 3; ++a) {
     const bool used = a >= 3 - axes;
-    g.kernel[a] = used ? draw(1, axes == 3 ? 3 : 4) : 1;
+    g.kernel[a] = used ? draw(1, axes == 3 ? 3 : depthwise ? 9 : 4) : 1;
     g.stride[a] = used ? draw(1, 3) : 1;
-    g.dilation[a] = used ? draw(1, 2) : 1;
+    g.dilation[a] = used ? draw(1, depthwise ? 3 : 2) : 1;
     g.output_size[a] = used ? draw(1, axes == 3 ? 4 : axes == 2 ? 9 : 40) : 1;
     g.pad_begin[a] = used ? draw(0, 3) : 0;
     const int64_t reach = (g.output_size[a] - 1) * g.stride[a] + (g.kernel[a] - 1) * g.dilation[a] + 1;
@@ -207,25 +219,41 @@ void RunOnly(Case* c, const char* algorithm, uint8_t computations) {
 
 class AlgorithmsTest : public testing::TestWithParam<int> {};
 
+void ExpectFormula(const char* name, uint32_t seed, const std::string& trace) {
+  const bool integers = seed % 2 == 0;
+  Case c = RandomCase(seed, integers);
+  RunOnly(&c, name, kForward);
+  RunOnly(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput);
+  if (testing::Test::HasFatalFailure()) return;
+  const Sums expected = Expected(c);
+  // Small integers make every sum exact; else FP32 sums of at most 3,600 terms.
+  const double tolerance = integers ? 0 : 1e-6;
+  ExpectNear("forward", c.output_result, expected.output, tolerance, trace);
+  ExpectNear("backward data", c.input_result, expected.input, tolerance, trace);
+  ExpectNear("backward weights", c.weight_result, expected.weight, tolerance, trace);
+  std::vector<double> bias(c.problem.geometry.output_channels, 0);
+  ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+  ExpectNear("bias gradient", c.bias_result, bias, tolerance, trace);
+}
+
 TEST_P(AlgorithmsTest, MatchTheFormulaOnRandomProblems) {
   const char* name = kAlgorithms[GetParam()].name;
   for (uint32_t seed = 0; seed < 400; ++seed) {
-    const bool integers = seed % 2 == 0;
-    Case c = RandomCase(seed, integers);
-    const std::string trace = std::string(name) + ", seed " + std::to_string(seed);
-    RunOnly(&c, name, kForward);
-    RunOnly(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput);
-    if (HasFatalFailure()) return;
-    const Sums expected = Expected(c);
-    // Small integers make every sum exact; else FP32 sums of at most 3,600 terms.
-    const double tolerance = integers ? 0 : 1e-6;
-    ExpectNear("forward", c.output_result, expected.output, tolerance, trace);
-    ExpectNear("backward data", c.input_result, expected.input, tolerance, trace);
-    ExpectNear("backward weights", c.weight_result, expected.weight, tolerance, trace);
-    std::vector<double> bias(c.problem.geometry.output_channels, 0);
-    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-    ExpectNear("bias gradient", c.bias_result, bias, tolerance, trace);
+    ExpectFormula(name, seed, std::string(name) + ", seed " + std::to_string(seed));
     if (HasFailure()) return;
+  }
+}
+
+TEST_P(AlgorithmsTest, MatchTheFormulaOnEveryInstructionSet) {
+  const char* name = kAlgorithms[GetParam()].name;
+  if (name == std::string("reference")) GTEST_SKIP() << "it has no kernels";
+  for (const int64_t target : kernels::MachineTargets()) {
+    const kernels::ScopedTarget scoped(target);
+    for (uint32_t seed = 1000; seed < 1040; ++seed) {
+      ExpectFormula(name, seed,
+                    std::string(name) + ", " + kernels::TargetName(target) + ", seed " + std::to_string(seed));
+      if (HasFailure()) return;
+    }
   }
 }
 

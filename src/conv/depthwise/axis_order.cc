@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/depthwise/axis_order.h"
+
+#include <algorithm>
+
+namespace canopy::conv::depthwise {
+namespace {
+
+// Long axes are judged by their beginning: a plan must not take longer for them.
+constexpr int64_t kJudged = 512;
+
+AxisLaw Beginning(AxisLaw law, double* scale) {
+  *scale = 1;
+  if (law.results.count <= kJudged) return law;
+  *scale = static_cast<double>(law.results.count) / static_cast<double>(kJudged);
+  law.results.count = kJudged;
+  return law;
+}
+
+// Pairs of a result and a tap that meet, over all laws of an axis.
+double Pairs(const std::vector<AxisLaw>& laws) {
+  double pairs = 0;
+  for (const AxisLaw& whole : laws) {
+    double scale;
+    const AxisLaw law = Beginning(whole, &scale);
+    double sum = 0;
+    for (int64_t a = 0; a < law.results.count; ++a) sum += static_cast<double>(law.ValidTaps(a).size());
+    pairs += sum * scale;
+  }
+  return pairs;
+}
+
+double VerticalWorkOf(const std::vector<AxisLaw>& laws, int rows, int64_t positions, const RowKernels& kernels) {
+  double work = 0;
+  for (const AxisLaw& whole : laws) {
+    double scale;
+    const AxisLaw law = Beginning(whole, &scale);
+    work += VerticalWork(law, rows, positions, kernels) * scale;
+  }
+  return work;
+}
+
+int64_t MostResults(const std::vector<AxisLaw>& laws) {
+  int64_t most = 0;
+  for (const AxisLaw& law : laws) most = std::max(most, law.results.count);
+  return most;
+}
+
+}  // namespace
+
+OrderChoice ChooseOrder(const LawLists& laws, const RowKernels& kernels) {
+  OrderChoice best;
+  const double pairs[3] = {Pairs(laws[0]), Pairs(laws[1]), Pairs(laws[2])};
+  bool first = true;
+  for (const int vertical : {1, 2, 0}) {
+    AxisOrder order;
+    order.vertical = vertical;
+    order.along = vertical == 2 ? 1 : 2;
+    order.across = 3 - order.vertical - order.along;
+    if (MostResults(laws[order.across]) > MostResults(laws[order.along])) std::swap(order.across, order.along);
+    const int64_t positions = MostResults(laws[order.along]);
+    for (int rows = kernels::kMostStencilRows; rows >= 1; --rows) {
+      if (kernels.Rows(rows) != rows) continue;
+      const double work =
+          VerticalWorkOf(laws[vertical], rows, positions, kernels) * pairs[order.along] * pairs[order.across];
+      if (!first && work >= best.work) continue;
+      best = {order, rows, work};
+      first = false;
+    }
+  }
+  return best;
+}
+
+Range SourcesOf(const std::vector<AxisLaw>& laws, Range part, bool parts_are_results) {
+  Range all{0, 0};
+  for (const AxisLaw& law : laws) {
+    const AxisLaw cut = parts_are_results ? law.WithResults(part) : law.WithTaps(part);
+    if (cut.results.count == 0 || cut.taps.count == 0) continue;
+    const Range sources = cut.Sources();
+    if (sources.size() == 0) continue;
+    all = all.size() == 0 ? sources : Range{std::min(all.begin, sources.begin), std::max(all.end, sources.end)};
+  }
+  return all;
+}
+
+int64_t MostSources(const std::vector<AxisLaw>& laws, int64_t extent, int64_t part, bool parts_are_results) {
+  int64_t most = 0;
+  for (int64_t begin = 0; begin < extent; begin += part) {
+    most = std::max(most, SourcesOf(laws, {begin, std::min(extent, begin + part)}, parts_are_results).size());
+  }
+  return most;
+}
+
+std::string DescribeOrder(const OrderChoice& choice) {
+  const char* names[] = {"depth", "height", "width"};
+  return std::to_string(choice.rows) + " rows along " + names[choice.order.vertical];
+}
+
+}  // namespace canopy::conv::depthwise
