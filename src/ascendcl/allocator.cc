@@ -9,6 +9,7 @@
 #include "acl/acl_rt.h"
 #include "ascendcl/boundary.h"
 #include "ascendcl/clock.h"
+#include "ascendcl/fork_locks.h"
 #include "base/system_memory.h"
 
 namespace canopy::ascendcl {
@@ -25,6 +26,8 @@ constexpr size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) 
 // Reading the figures takes longer than a small allocation, so they are kept for a moment and counted down.
 class Budget {
  public:
+  std::mutex& mutex() { return mutex_; }
+
   // False: there is less than this; *available_bytes is then what there is.
   bool Take(size_t bytes, uint64_t* available_bytes) {
     const std::lock_guard guard(mutex_);
@@ -117,6 +120,8 @@ bool Release(void* base, BlockKind kind) noexcept {
   GiveBack(base, block);
   return true;
 }
+
+void ForkMemoryBudget(ForkStep step) { FollowFork(TheBudget().mutex(), step); }
 
 MemoryFigures ReadMemoryFigures() {
   const base::SystemMemory memory = base::ReadSystemMemory();

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
+
+#include "ascendcl/fork_locks.h"
 
 namespace canopy::ascendcl {
 namespace {
@@ -93,7 +96,15 @@ uint64_t AllocatedBytes() noexcept {
   return TheRegistry().device_bytes + TheRegistry().host_bytes;
 }
 
-void LockBlocksForFork() { TheRegistry().mutex.lock(); }
-void UnlockBlocksAfterFork() { TheRegistry().mutex.unlock(); }
+void ForkBlocks(ForkStep step) {
+  std::shared_mutex& mutex = TheRegistry().mutex;
+  if (step == ForkStep::kBefore) {
+    mutex.lock();
+  } else if (step == ForkStep::kInParent) {
+    mutex.unlock();
+  } else {
+    new (&mutex) std::shared_mutex;  // it remembers its writer by a number that the child does not have
+  }
+}
 
 }  // namespace canopy::ascendcl

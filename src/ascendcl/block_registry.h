@@ -34,10 +34,6 @@ uint64_t PeakDeviceBytes() noexcept;
 // The same for all memory that the library allocated for the program.
 uint64_t AllocatedBytes() noexcept;
 
-// Around fork.
-void LockBlocksForFork();
-void UnlockBlocksAfterFork();
-
 }  // namespace canopy::ascendcl
 
 #endif  // CANOPY_ASCENDCL_BLOCK_REGISTRY_H_

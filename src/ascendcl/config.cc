@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -73,11 +74,12 @@ base::Status ReadDefaultDevice(const Json& json, Config* config) {
 
 base::Status ReadConfig(const char* path, Config* config) {
   if (path == nullptr || *path == '\0') return base::Status();
+  std::error_code ignored;
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.is_open() || file.bad()) {
+  if (!file.is_open() || !std::filesystem::is_regular_file(path, ignored)) {
     return Refuse(ACL_ERROR_INVALID_FILE, "configPath is \"%.500s\", which is no readable file", path);
   }
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (Nesting(text) > kMaxNesting) {
     return Refuse(ACL_ERROR_PARSE_FILE, "\"%.500s\" nests %d brackets; at most %d are allowed", path, Nesting(text),
                   kMaxNesting);

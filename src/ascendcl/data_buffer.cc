@@ -6,6 +6,7 @@
 
 #include "acl/acl_rt.h"
 #include "ascendcl/boundary.h"
+#include "ascendcl/fork_locks.h"
 #include "ascendcl/handle_table.h"
 
 namespace canopy::ascendcl {
@@ -40,6 +41,9 @@ Buffer Read(const aclDataBuffer* handle) noexcept {
 }
 
 }  // namespace
+
+void ForkDataBuffers(ForkStep step) { FollowFork(TheBuffers().mutex, step); }
+
 }  // namespace canopy::ascendcl
 
 namespace ascendcl = canopy::ascendcl;

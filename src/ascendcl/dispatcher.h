@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread of a device that runs the work of its streams, so that parallel regions never compete. Started with the
-// first context of the device, stopped when the last one ends; in a child after a fork, started by the first work.
+// The one thread of a device that runs the work of its streams, so that parallel regions never compete. Started with
+// the first context of the device, stopped when the last one ends; in a child after a fork, started by the first work.
 //
 // It is slow to take small work: a thread that queues something small usually waits for it next, and then runs it
 // itself, faster than any hand-over. And it is slow to fall asleep for good: while calls keep coming it looks by itself

@@ -14,6 +14,7 @@
 
 #include "acl/acl_rt.h"
 #include "ascendcl/error_store.h"
+#include "ascendcl/fork_locks.h"
 #include "base/log.h"
 
 namespace canopy::ascendcl {
@@ -141,8 +142,7 @@ void RefileErrors(std::string&& texts) noexcept {
   }
 }
 
-void LockErrorsForFork() { process_mutex.lock(); }
-void UnlockErrorsAfterFork() { process_mutex.unlock(); }
+void ForkErrors(ForkStep step) { FollowFork(process_mutex, step); }
 
 }  // namespace canopy::ascendcl
 

@@ -16,10 +16,6 @@ std::string TakeErrors();
 // Files texts that TakeErrors gave in another thread: what failed on a stream is told to whoever waits for it.
 void RefileErrors(std::string&& texts) noexcept;
 
-// Around fork, so that the child does not inherit a lock that another thread holds.
-void LockErrorsForFork();
-void UnlockErrorsAfterFork();
-
 }  // namespace canopy::ascendcl
 
 #endif  // CANOPY_ASCENDCL_ERROR_STORE_H_

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // aclInit and aclFinalize. They count; nothing else in the library asks whether they were called.
-#include "ascendcl/init.h"
-
 #include <mutex>
 #include <optional>
 
@@ -9,6 +7,7 @@
 #include "ascendcl/boundary.h"
 #include "ascendcl/config.h"
 #include "ascendcl/error_store.h"
+#include "ascendcl/fork_locks.h"
 #include "ascendcl/process_life.h"
 #include "ascendcl/runtime.h"
 #include "ascendcl/soc.h"
@@ -95,8 +94,7 @@ base::Status FinalizeReference(uint64_t* left) {
 
 }  // namespace
 
-void LockInitForFork() { State().mutex.lock(); }
-void UnlockInitAfterFork() { State().mutex.unlock(); }
+void ForkInit(ForkStep step) { FollowFork(State().mutex, step); }
 
 }  // namespace canopy::ascendcl
 

@@ -6,10 +6,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "ascendcl/block_registry.h"
 #include "ascendcl/clock.h"
-#include "ascendcl/error_store.h"
-#include "ascendcl/init.h"
+#include "ascendcl/fork_locks.h"
 #include "ascendcl/runtime.h"
 #include "ascendcl/scheduler.h"
 
@@ -28,20 +26,27 @@ void StopThreads(Dispatcher::Stop when) {
 
 void AtExit() { StopThreads(Dispatcher::Stop::kNow); }
 
-// Every lock of the library, outermost first, so that the child finds all of them free and all data whole.
 void BeforeFork() {
-  LockInitForFork();
+  ForkInit(ForkStep::kBefore);
   Runtime::Get().mutex.lock();
-  LockBlocksForFork();
-  LockErrorsForFork();
+  ForkStreamConfigs(ForkStep::kBefore);
+  ForkDataBuffers(ForkStep::kBefore);
+  ForkMemoryBudget(ForkStep::kBefore);
+  ForkBlocks(ForkStep::kBefore);
+  ForkErrors(ForkStep::kBefore);
 }
 
-void AfterForkInParent() {
-  UnlockErrorsAfterFork();
-  UnlockBlocksAfterFork();
+void Unlock(ForkStep step) {
+  ForkErrors(step);
+  ForkBlocks(step);
+  ForkMemoryBudget(step);
+  ForkDataBuffers(step);
+  ForkStreamConfigs(step);
   Runtime::Get().mutex.unlock();
-  UnlockInitAfterFork();
+  ForkInit(step);
 }
+
+void AfterForkInParent() { Unlock(ForkStep::kInParent); }
 
 // Condition variables may have sleepers of the parent inside; destroying one would wait for them for ever. So they are
 // made anew in place.
@@ -69,7 +74,7 @@ void AfterForkInChild() {
     subscriber.streams = streams;
   }
   new (&runtime.callbacks) CallbackThreads;
-  AfterForkInParent();
+  Unlock(ForkStep::kInChild);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "ascendcl/boundary.h"
+#include "ascendcl/fork_locks.h"
 
 namespace canopy::ascendcl {
 namespace {
@@ -17,6 +18,8 @@ class ConfigHandles {
     static auto* const handles = new ConfigHandles;
     return *handles;
   }
+
+  std::mutex& mutex() { return mutex_; }
 
   aclrtStreamConfigHandle* Create() {
     const std::lock_guard guard(mutex_);
@@ -48,6 +51,8 @@ class ConfigHandles {
 };
 
 }  // namespace
+
+void ForkStreamConfigs(ForkStep step) { FollowFork(ConfigHandles::Get().mutex(), step); }
 
 base::Status CheckConfigHandle(const aclrtStreamConfigHandle* handle) {
   if (handle == nullptr) return RefuseNull("handle");
