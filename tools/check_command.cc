@@ -173,6 +173,8 @@ void AddCheckCommand(CLI::App* app, Action* action) {
       ->check(CLI::Range(0.0, 1.0));
   command->add_option("--max-gflop", o->max_gflop, "Leave out larger calls")->check(CLI::PositiveNumber);
   command->add_flag("--hf32", o->files.hf32, ".npy files: FLOAT that was computed as HFLOAT32");
+  command->add_option("--plot", o->files.plot, ".npy files: draw the histogram of errors into a .png file")
+      ->type_name("FILE");
   command->add_option("--worst", check.worst, "Worst elements to show")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();

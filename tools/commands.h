@@ -30,6 +30,7 @@ struct CompareFilesOptions {
   bool hf32 = false;
   int worst = 10;
   std::string json;
+  std::string plot;  // a .png file for the histogram
 };
 // Compares ours with golden, two .npy files.
 int CompareFiles(const std::string& ours, const std::string& golden, const CompareFilesOptions& options);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "tools/commands.h"
 #include "tools/compare.h"
 #include "tools/gates.h"
 #include "tools/npy.h"
+#include "tools/picture.h"
 #include "tools/report.h"
 
 namespace canopy::tools {
@@ -74,6 +77,12 @@ int CompareFiles(const std::string& ours, const std::string& golden, const Compa
   PrintHistogram(stdout, e);
   for (const std::string& fault : report.faults) std::printf("  missed: %s\n", fault.c_str());
   std::printf("%s\n", report.faults.empty() ? "PASS" : "FAIL");
+  if (!options.plot.empty()) {
+    std::ofstream file(options.plot, std::ios::binary);
+    file << EncodePng(DrawHistogram(e, std::filesystem::path(ours).filename().string() + ": elements by error"));
+    file.close();
+    if (!file) throw BadInput(options.plot + ": cannot be written");
+  }
   if (!options.json.empty()) {
     std::FILE* file = options.json == "-" ? stdout : std::fopen(options.json.c_str(), "w");
     if (file == nullptr) throw BadInput(options.json + ": cannot be written");

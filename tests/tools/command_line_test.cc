@@ -128,8 +128,12 @@ TEST_F(CommandLine, RunReadsAndWritesFilesAndCheckComparesThem) {
   EXPECT_EQ(output.shape, (Extents{1, 1, 2}));
   EXPECT_EQ(NpyValues(output, numerics::DType::kFloat32), (std::vector<double>{3, 6}));
   ExpectSays(Canopy("check " + folder_ + "/output.npy " + folder_ + "/output.npy"), 0, {"PASS", "2 of 2", "equal"});
-  ExpectSays(Canopy("check " + folder_ + "/output.npy " + folder_ + "/x.npy"), 1,
+  ExpectSays(Canopy("check " + folder_ + "/output.npy " + folder_ + "/x.npy --plot " + folder_ + "/errors.png"), 1,
              {"FAIL", "[0,0,1]", "missed", "up to"});
+  std::ifstream picture(folder_ + "/errors.png", std::ios::binary);
+  std::string start(8, ' ');
+  picture.read(start.data(), 8);
+  EXPECT_EQ(start, "\x89PNG\r\n\x1a\n");
   ExpectSays(Canopy("check " + folder_ + "/output.npy"), 2, {"name two"});
   ExpectSays(Canopy("check " + folder_ + "/output.npy " + folder_ + "/weight.npy"), 2,
              {"shapes differ", "1x1x2", "1x1x1"});
