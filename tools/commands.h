@@ -22,6 +22,7 @@ using Action = std::function<int()>;
 
 void AddRunCommand(CLI::App* app, Action* action);
 void AddCheckCommand(CLI::App* app, Action* action);
+void AddExplainCommand(CLI::App* app, Action* action);
 void AddInfoCommand(CLI::App* app, Action* action);
 void AddBenchCommand(CLI::App* app, Action* action);
 

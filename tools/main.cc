@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   Action action;
   AddRunCommand(&app, &action);
   AddCheckCommand(&app, &action);
+  AddExplainCommand(&app, &action);
   AddInfoCommand(&app, &action);
   AddBenchCommand(&app, &action);
   try {
