@@ -36,6 +36,7 @@ class ViewWalk {
       : shape_(spec.shape), strides_(StridesOf(spec)), index_(shape_.size()) {
     position_ = spec.offset;
     for (size_t axis = shape_.size(); axis-- > 0;) {
+      if (shape_[axis] == 0) continue;  // nothing will be walked
       index_[axis] = first % shape_[axis];
       first /= shape_[axis];
       position_ += index_[axis] * strides_[axis];
