@@ -6,7 +6,7 @@
 #include <map>
 
 #include "aclnn/acl_meta.h"
-#include "bench/plan_text.h"
+#include "bench/lowering.h"
 #include "bench/statistics.h"
 #include "tools/call_phases.h"
 #include "tools/runner.h"

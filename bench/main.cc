@@ -24,6 +24,7 @@ struct Options {
   MeasureOptions measure;
   TeamOptions team;
   std::string out;
+  bool tune = false;
   bool plans = false;
   bool list = false;
 };
@@ -54,6 +55,9 @@ void AddOptions(CLI::App* app, Options* options) {
       ->capture_default_str();
   app->add_option("--out", options->out, "File of JSON lines for report.py");
   app->add_option("--torch-peer", options->team.torch_peer, "Path of torch_peer.py")->capture_default_str();
+  app->add_flag(
+      "--tune", options->tune,
+      "Time each algorithm alone and show where the plan's choice is not the fastest; other peers on request");
   app->add_flag("--plans", options->plans, "Show Canopy's whole plan of each case");
   app->add_flag("--list", options->list, "Show the cases and time nothing");
 }
@@ -150,8 +154,10 @@ int main(int argc, char** argv) {
   const auto has = [&](const char* peer) {
     return std::find(options.peers.begin(), options.peers.end(), peer) != options.peers.end();
   };
-  options.team.onednn = has("onednn");
-  options.team.torch = has("torch");
+  const bool peers = !options.tune || app.count("--peers") > 0;
+  options.team.engine = options.tune;
+  options.team.onednn = peers && has("onednn");
+  options.team.torch = peers && has("torch");
   std::string command = "canopy-bench";
   for (int i = 1; i < argc; ++i) command += std::string(" ") + argv[i];
   try {

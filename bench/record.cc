@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "bench/engine_implementation.h"
 #include "bench/statistics.h"
 #include "bench/ways.h"
 #include "bench/work.h"
@@ -50,21 +51,45 @@ json TimesOf(const Measured& measured) {
   return times;
 }
 
-// The fastest of a part over the implementations from `first` on; null where there is none.
-json Fastest(const json& record, const char* what, size_t first, size_t last) {
+// The fastest way of a part; null where there is none.
+json Fastest(const json& measured, const char* what) {
   json best;
-  for (size_t i = first; i < std::min(last, record["measured"].size()); ++i) {
-    for (const json& time : record["measured"][i]["times"]) {
-      if (time["what"] != what || (!best.is_null() && time["ms"] >= best["ms"])) continue;
-      best = time;
-      best["name"] = record["measured"][i]["name"];
-    }
+  for (const json& time : measured["times"]) {
+    if (time["what"] != what || (!best.is_null() && time["ms"] >= best["ms"])) continue;
+    best = time;
+    best["name"] = measured["name"];
   }
   return best;
 }
 
+json FastestPeer(const json& record, const char* what) {
+  json best;
+  for (size_t i = 1; i < record["measured"].size(); ++i) {
+    if (record["measured"][i]["name"] == kEngineName) continue;
+    const json one = Fastest(record["measured"][i], what);
+    if (!one.is_null() && (best.is_null() || one["ms"] < best["ms"])) best = one;
+  }
+  return best;
+}
+
+// Where another algorithm than the plan's is faster by more than the noise.
+std::string ChoiceText(const json& engine) {
+  constexpr double kNoise = 1.05;
+  std::string text;
+  for (const auto& [part, chosen] : engine["facts"]["chosen"].items()) {
+    const json best = Fastest(engine, part.c_str());
+    for (const json& time : engine["times"]) {
+      if (time["what"] != part || time["way"] != chosen || time["ms"] <= kNoise * best["ms"].get<double>()) continue;
+      text += "; " + part + " by " + best["way"].get<std::string>() +
+              Format(" would take %.2f of the time of ", best["ms"].get<double>() / time["ms"].get<double>()) +
+              chosen.get<std::string>();
+    }
+  }
+  return text;
+}
+
 std::string PartText(const json& record, const char* what) {
-  const json canopy = Fastest(record, what, 0, 1), peer = Fastest(record, what, 1, ~size_t{0});
+  const json canopy = Fastest(record["measured"][0], what), peer = FastestPeer(record, what);
   if (canopy.is_null()) return "";
   const json& bound = record["bounds"][what];
   const double ms = canopy["ms"];
@@ -115,6 +140,7 @@ std::string LineOf(const json& record) {
                  facts["phase1_us"].get<double>(), facts["phase1_new_us"].get<double>()) +
           facts["algorithms"].get<std::string>();
   for (const json& peer : record["measured"]) {
+    if (peer["name"] == kEngineName && peer["facts"].contains("chosen")) text += ChoiceText(peer);
     for (const json& way : peer["wrong"]) {
       const bool compared = peer["differences"].contains(way);
       text += "; " + peer["name"].get<std::string>() + " " + way.get<std::string>() + " left out, " +

@@ -18,6 +18,7 @@ import sys
 PARTS = ("call", "data", "weights", "bias")
 WORKSPACE_SHARE, WORKSPACE_BYTES_A_THREAD = 0.15, 8 << 20
 MIB = 1 << 20
+ENGINE, CHOICE_NOISE = "engine", 1.05
 
 
 class Row:
@@ -27,7 +28,9 @@ class Row:
         self.record = record
         self.name, self.kind, self.type = record["name"], record["class"], record["type"]
         self.threads, self.count, self.list = record["threads"], record["count"], record["list"]
-        self.canopy, self.peers = record["measured"][0], record["measured"][1:]
+        self.canopy = record["measured"][0]
+        self.engine = next((one for one in record["measured"] if one["name"] == ENGINE), None)
+        self.peers = [one for one in record["measured"][1:] if one is not self.engine]
         self.facts = self.canopy["facts"] or {}
 
     def ms(self, part="call"):
@@ -188,11 +191,31 @@ def list_table(rows):
     return table(["list", "layers (different)", "Canopy", "best peer of each layer", *names], cells)
 
 
+def choice_table(rows):
+    """Where an algorithm other than the plan's is faster, and how often that is so."""
+    cells, choices = [], 0
+    for row in rows:
+        chosen = (row.engine and row.engine["facts"] or {}).get("chosen", {})
+        for part, name in chosen.items():
+            times = {time["way"]: time["ms"] for time in row.engine["times"] if time["what"] == part}
+            if name not in times:
+                continue
+            choices += 1
+            best = min(times, key=times.get)
+            if times[name] > CHOICE_NOISE * times[best]:
+                cells.append([row.name, part, f"{name} {milliseconds(times[name])}",
+                              f"{best} {milliseconds(times[best])}", number(times[best] / times[name])])
+    if not choices:
+        return ""
+    good = f"{choices - len(cells)} of {choices} choices are within {CHOICE_NOISE - 1:.0%} of the fastest algorithm.\n"
+    return good + ("\n" + table(["case", "gradient", "chosen", "fastest", "of its time"], cells) if cells else "")
+
+
 def remarks(rows):
     """What a reader must know before trusting a column."""
     lines = []
     for row in rows:
-        for peer in row.peers:
+        for peer in row.record["measured"][1:]:
             if peer["refusal"] and row.ms():
                 lines.append(f"- {row.name}: {peer['name']} is absent: {peer['refusal']}")
             for way in peer["wrong"]:
@@ -216,7 +239,7 @@ def report(header, rows, order):
         text.append(f"### {kind}, {threads} thread{'s' if threads > 1 else ''}\n")
         text += [case_table(some, order)]
         if timed:
-            text += [class_table(timed), list_table(timed), remarks(some)]
+            text += [part for part in (class_table(timed), list_table(timed), choice_table(timed), remarks(some)) if part]
     return "\n".join(text)
 
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "bench/canopy_implementation.h"
+#include "bench/engine_implementation.h"
 #include "bench/serve.h"
 #ifdef CANOPY_BENCH_ONEDNN
 #include "bench/peers/onednn.h"
@@ -33,6 +34,9 @@ void BecomeTorch(const std::string& script, int socket) {
 
 Team::Team(int threads, const std::vector<BenchCase>& cases, const TeamOptions& options) : threads_(threads) {
   workers_.push_back(std::make_unique<Worker>(threads, [&](int socket) { Serve(MakeCanopy().get(), cases, socket); }));
+  if (options.engine) {
+    Add(kEngineName, [&](int socket) { Serve(MakeEngine().get(), cases, socket); });
+  }
   if (options.onednn) {
 #ifdef CANOPY_BENCH_ONEDNN
     Add("oneDNN", [&](int socket) { Serve(MakeOneDnn(threads).get(), cases, socket); });

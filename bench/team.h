@@ -13,6 +13,7 @@
 namespace canopy::bench {
 
 struct TeamOptions {
+  bool engine = false;  // each algorithm alone
   bool onednn = true;
   bool torch = true;
   std::string torch_peer;  // path of peers/torch_peer.py

@@ -78,7 +78,7 @@ class OneDnn final : public Implementation {
     steps_.clear();
     tensors_ = {};
     context_.buffers.Clear();
-    for (OneDnnBytes& bytes : user_) bytes.reset();
+    for (Bytes& bytes : user_) bytes.reset();
   }
 
  private:
@@ -92,7 +92,7 @@ class OneDnn final : public Implementation {
   // The user's tensor, with a copy of its storage.
   dnnl::memory Take(const SharedData& data, CallTensor tensor, const dnnl::memory::desc& format) {
     if (!data.as_case().tensor(tensor).present) return {};
-    OneDnnBytes& bytes = user_[static_cast<int>(tensor)];
+    Bytes& bytes = user_[static_cast<int>(tensor)];
     bytes = AllocateBytes(data.bytes_of(tensor));
     std::memcpy(bytes.get(), data.storage(tensor), data.bytes_of(tensor));
     const int64_t offset = call_.form(tensor).offset * numerics::ElementBytes(call_.form(tensor).dtype);
@@ -146,7 +146,7 @@ class OneDnn final : public Implementation {
   conv::Call call_;
   OneDnnGeometry geometry_;
   OneDnnContext context_;
-  std::array<OneDnnBytes, conv::kCallTensors> user_;
+  std::array<Bytes, conv::kCallTensors> user_;
   OneDnnTensors tensors_;
   std::map<std::string, Steps> steps_;
 };
