@@ -77,7 +77,8 @@ ConvRun::ConvRun(const Lowered& lowered, std::shared_ptr<const conv::Plan> plan,
   for (int i = 0; i < slot_count_; ++i) {
     const TensorArgument& tensor = *lowered.bindings[i].tensor;
     const int64_t bytes = numerics::ElementBytes(ToDType(tensor.view.dtype));
-    slots_[i] = {tensor.name, lowered.bindings[i].role, tensor.view.offset * bytes, !tensor.empty()};
+    const int64_t offset = tensor.empty() ? 0 : tensor.view.offset * bytes;  // an empty view's may be anything
+    slots_[i] = {tensor.name, lowered.bindings[i].role, offset, !tensor.empty()};
     if (slots_[i].role == Role::kZeros) zeros_.push_back({i, tensor.view});
   }
 }

@@ -62,8 +62,10 @@ conv::Extent3 SpatialExtents(const TensorArgument& tensor, const AxisOrder& axes
 
 void SetWindow(conv::Geometry* geometry, int64_t spatial_rank, int64_t axis, const Window& window) {
   const int64_t to = 3 - spatial_rank + axis;
-  geometry->stride[to] = window.stride;
-  geometry->dilation[to] = window.dilation;
+  // One place has no stride and one tap no dilation: equal problems shall look equal, and what is left is bounded by
+  // the padded extent.
+  geometry->stride[to] = geometry->output_size[to] == 1 ? 1 : window.stride;
+  geometry->dilation[to] = geometry->kernel[to] == 1 ? 1 : window.dilation;
   geometry->pad_begin[to] = window.pad_begin;
 }
 

@@ -63,7 +63,7 @@ struct Lowered {
 conv::Extent3 SpatialExtents(const TensorArgument& tensor, const AxisOrder& axes);
 
 // Sets stride, dilation and low padding of the geometry's last axes.
-// REQUIRES: axis < spatial_rank.
+// REQUIRES: axis < spatial_rank; the geometry has its extents and its kernel.
 void SetWindow(conv::Geometry* geometry, int64_t spatial_rank, int64_t axis, const Window& window);
 
 }  // namespace canopy::opapi

@@ -107,6 +107,15 @@ TEST(LowerTest, EqualProblemsOfDifferentUnitAxesLookEqual) {
   EXPECT_EQ(backward::Lower(a, kA2, false).problem, backward::Lower(b, kA2, false).problem);
 }
 
+// A stride of 2^62, fine where the kernel has one place, once overflowed in the planner.
+TEST(LowerTest, TheStrideOfOnePlaceAndTheDilationOfOneTapDoNotMatter) {
+  const backward::Arguments a = backward::FromCall(CallOf("conv_backward f32 n1 ci4 co6 in3x9 k3x1"));
+  backward::Arguments b = a;
+  b.stride.view.values[0] = int64_t{1} << 62;
+  b.dilation.view.values[1] = int64_t{1} << 62;
+  EXPECT_EQ(backward::Lower(a, kA2, false).problem, backward::Lower(b, kA2, false).problem);
+}
+
 TEST(LowerTest, TheRuleFollowsTypeMathAndProduct) {
   using numerics::InputRounding;
   const auto rounding = [](const char* text, const char* product) {
