@@ -48,7 +48,8 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   for (int axis = 0; axis < 3; ++axis) {
     // Also bounds the slab: its rows are as long as the taps lie apart.
     const int64_t size = computation == kBackwardData ? g.output_size[axis] : g.input_size[axis];
-    if ((g.kernel[axis] - 1) * g.dilation[axis] > kMostSpread * (size + g.stride[axis])) {
+    const double spread = static_cast<double>(g.kernel[axis] - 1) * static_cast<double>(g.dilation[axis]);
+    if (spread > kMostSpread * (static_cast<double>(size) + static_cast<double>(g.stride[axis]))) {
       return "the taps lie further apart than twice the tensor";
     }
   }
