@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON lines: case tables (every tensor and attribute given), network and performance lists (a layer's geometry).
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "tools/case_list.h"
 
@@ -17,15 +19,21 @@ const json& Field(const json& object, const std::string& key) {
   return *found;
 }
 
+// Numbers with a point or an exponent, which the library would convert to whole ones whatever their size.
+bool HoldsFraction(const json& value) {
+  return value.is_array() ? std::any_of(value.begin(), value.end(), HoldsFraction) : value.is_number_float();
+}
+
 // The field as a T; a message with the field's name where it is something else.
 template <typename T>
 T Get(const json& object, const std::string& key) {
+  const json& value = Field(object, key);
   try {
-    return Field(object, key).get<T>();
+    constexpr bool kWhole = std::is_same_v<T, int64_t> || std::is_same_v<T, Extents>;
+    if (!kWhole || !HoldsFraction(value)) return value.get<T>();
   } catch (const json::exception&) {
-    throw BadInput("field \"" + key + "\" was " + Field(object, key).dump().substr(0, 80) +
-                   ", which is of another kind");
   }
+  throw BadInput("field \"" + key + "\" was " + value.dump().substr(0, 80) + ", which is of another kind");
 }
 
 template <typename T>
