@@ -13,7 +13,7 @@ constexpr const char* kFamilies[] = {"Ascend910A",     "Ascend310P3",      "Asce
                                      "Ascend910_9392", "Ascend950PR_9589", "Ascend310B1"};
 
 struct ExplainOptions {
-  std::string problem;
+  std::vector<std::string> pieces;
   std::string soc;
 };
 
@@ -74,8 +74,10 @@ void PrintTable(const conv::Call& call) {
 }
 
 int Explain(const ExplainOptions& options) {
+  std::string problem;
+  for (const std::string& piece : options.pieces) problem += piece + " ";
   conv::Call call;
-  const base::Status status = conv::ParseCall(options.problem, &call);
+  const base::Status status = conv::ParseCall(problem, &call);
   if (!status.ok()) throw BadInput(status.message());
   if (options.soc == "all") {
     PrintTable(call);
@@ -97,7 +99,8 @@ int Explain(const ExplainOptions& options) {
 void AddExplainCommand(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("explain", "Say why a call is accepted or refused, and what would run");
   auto options = std::make_shared<ExplainOptions>();
-  command->add_option("problem", options->problem, "The call as one line of text (docs/problem-text.md)")->required();
+  command->add_option("problem", options->pieces, "The call's text, quoted or in pieces (docs/problem-text.md)")
+      ->required();
   command->add_option("--soc", options->soc,
                       "Product to ask: a name as CANOPY_SOC takes it, or all (default: CANOPY_SOC)");
   command->footer("Exit codes: 0 accepted, or --soc all; 1 refused; 2 the problem cannot be read.");
