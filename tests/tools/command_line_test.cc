@@ -148,6 +148,18 @@ TEST_F(CommandLine, RunRefusesFilesThatDoNotFitTheProblem) {
              {"h.npy", "holds u2", "f4"});
 }
 
+TEST_F(CommandLine, AVerboseLineCanBeRunAgain) {
+  for (const char* problem :
+       {"conv_backward f16 n2 ci3 co8 in9x9 k3 p1 input:channels_last grad_weight:f32,offset=3 mask110",
+        "conv_forward ci4 co6 in5x6 k3 s2 transposed op1 g2 bias:bf16", "tbc_backward t7 b2 ci3 co4 k3 pad1",
+        "depthwise_forward ci4 co8 in7x7 k3 p1"}) {
+    const Result first = Canopy(std::string("run ") + problem + " --out " + folder_, "CANOPY_VERBOSE=1");
+    const size_t begin = first.output.find("canopy: ") + 8;
+    const std::string again = first.output.substr(begin, first.output.find(';') - begin);
+    ExpectSays(Canopy("check '" + again + "'"), 0, {again.c_str(), "1 of 1 passed"});
+  }
+}
+
 TEST_F(CommandLine, RunTellsWhatTheOperatorRefused) {
   ExpectSays(Canopy("run conv_forward ci1 co1 in2 k3 --out " + folder_), 1, {"refused", "161002"});
 }
