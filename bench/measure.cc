@@ -153,7 +153,7 @@ class Contestant {
 double Tolerance(const std::string& type) {
   if (type == "f32") return 1e-4;
   if (type == "hf32" || type == "f16") return 2e-3;
-  return type == "bf16" ? 2e-2 : 2e-1;
+  return type == "bf16" ? 1e-2 : 2e-1;
 }
 
 const std::string& BestWay(const std::map<std::string, Samples>& samples) {
