@@ -123,7 +123,8 @@ Errors Compare(DType dtype, const std::vector<float>& actual, const std::vector<
   for (size_t i = 0; i < actual.size(); ++i) {
     const double a = actual[i];
     const double rounded = RoundOnce(golden[i], dtype, options.saturate);
-    const double g = dtype == DType::kFloat32 && std::isfinite(rounded) ? golden[i] : rounded;
+    const double g =
+        dtype == DType::kFloat32 && std::isfinite(golden[i]) && std::isfinite(rounded) ? golden[i] : rounded;
     const int64_t index = indices.empty() ? static_cast<int64_t>(i) : indices[i];
     if (a == rounded || (std::isnan(a) && std::isnan(rounded))) ++errors.exact;
     if (!std::isfinite(a) || !std::isfinite(g)) {
