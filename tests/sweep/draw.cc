@@ -140,41 +140,80 @@ void LimitWork(Call* call, double max_work) {
 
 DType Promote(DType a, DType b) { return a == b ? a : DType::kFloat32; }
 
-void DrawTypes(Dice* dice, Call* call) {
-  const std::vector<DType> types = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
-  const DType common = dice->OneOf(std::vector<DType>{DType::kFloat32, DType::kFloat32, types[1], types[2]});
-  conv::SetCallDType(call, common);
+DType PromotedType(const Call& call) {
+  const DType inputs = Promote(call.form(CallTensor::kInput).dtype, call.form(CallTensor::kWeight).dtype);
+  const bool backward = call.op == CallOp::kConvBackward || call.op == CallOp::kTbcBackward;
+  return backward ? Promote(inputs, call.form(CallTensor::kGradOutput).dtype) : inputs;
+}
+
+// Types that differ from the call's common one.
+void MixTypes(Dice* dice, const std::vector<DType>& types, Call* call) {
   const auto any = [&](CallTensor tensor) { call->form(tensor).dtype = dice->OneOf(types); };
-  const auto same = [&](CallTensor tensor, CallTensor as) { call->form(tensor).dtype = call->form(as).dtype; };
-  const bool mixed = dice->Chance(30);
-  if (mixed) {
-    switch (call->op) {
-      case CallOp::kConvBackward:
-        for (const CallTensor tensor : kAllTensors) any(tensor);
-        break;
-      case CallOp::kTbcBackward:
-        for (const CallTensor tensor : kAllTensors) any(tensor);
-        same(CallTensor::kGradInput, CallTensor::kInput);
-        same(CallTensor::kGradWeight, CallTensor::kWeight);
-        break;
-      case CallOp::kConvForward:
-        for (const CallTensor tensor : kAllTensors) any(tensor);
-        break;
-      case CallOp::kTbcForward:
-        any(CallTensor::kBias);
-        break;
-      case CallOp::kDepthwiseForward:
-        break;
-    }
+  switch (call->op) {
+    case CallOp::kConvBackward:
+    case CallOp::kTbcBackward:
+    case CallOp::kConvForward:
+      for (const CallTensor tensor : kAllTensors) any(tensor);
+      break;
+    case CallOp::kTbcForward:
+      any(CallTensor::kBias);
+      break;
+    case CallOp::kDepthwiseForward:
+      break;
   }
-  // Atlas A2 has no kernel for FLOAT gradWeight of grouped 3D convolutions that multiply in 16 bits.
-  const DType promoted =
-      Promote(Promote(call->form(CallTensor::kGradOutput).dtype, call->form(CallTensor::kInput).dtype),
-              call->form(CallTensor::kWeight).dtype);
-  if (call->op == CallOp::kConvBackward && call->input_size.size() == 3 && call->groups > 1 &&
-      (call->math == 2 || promoted != DType::kFloat32) &&
-      call->form(CallTensor::kGradWeight).dtype == DType::kFloat32) {
-    call->form(CallTensor::kGradWeight).dtype = DType::kBFloat16;
+}
+
+// Results that must have their operand's type.
+void TieResults(Generation generation, Call* call) {
+  const auto tie = [call](CallTensor result, CallTensor operand) {
+    call->form(result).dtype = call->form(operand).dtype;
+  };
+  const bool tbc = call->op == CallOp::kTbcBackward;
+  if (tbc || generation == Generation::kThird) {
+    tie(CallTensor::kGradInput, CallTensor::kInput);
+    tie(CallTensor::kGradWeight, CallTensor::kWeight);
+  }
+  if (generation == Generation::kThird) tie(CallTensor::kGradBias, tbc ? CallTensor::kBias : CallTensor::kGradOutput);
+}
+
+// What 8-bit types are for: transposed convolutions, and HIFLOAT8 also the plain forward ones.
+void Draw8BitTypes(Dice* dice, Call* call) {
+  const bool e4m3 = call->transposed && dice->Chance(40);
+  const DType type = e4m3 ? DType::kFloat8E4M3 : DType::kHiFloat8;
+  if (call->op == CallOp::kConvBackward) {
+    if (!call->transposed) return;
+    call->mask = {true, !e4m3 && dice->Chance(50), false};
+    if (call->mask[1] &&
+        (call->groups != 1 || *std::max_element(call->output_padding.begin(), call->output_padding.end()) != 0)) {
+      call->mask[1] = false;
+    }
+    conv::SetCallDType(call, type);
+    call->form(CallTensor::kGradInput).null = false;
+    call->form(CallTensor::kGradWeight) = {};
+    call->form(CallTensor::kGradWeight).null = !call->mask[1];
+    call->form(CallTensor::kGradBias).null = true;
+  } else if (call->op == CallOp::kConvForward || call->op == CallOp::kTbcForward) {
+    conv::SetCallDType(call, type);
+    call->has_bias = call->has_bias && !call->transposed;
+    call->form(CallTensor::kBias).dtype = dice->OneOf(std::vector<DType>{DType::kFloat32, DType::kBFloat16});
+  }
+}
+
+void DrawTypes(Dice* dice, Generation generation, Call* call) {
+  std::vector<DType> types = {DType::kFloat32, DType::kFloat16};
+  if (generation != Generation::kFirst) types.push_back(DType::kBFloat16);
+  conv::SetCallDType(call, dice->Chance(25) ? DType::kFloat32 : dice->OneOf(types));
+  if (dice->Chance(30)) MixTypes(dice, types, call);
+  TieResults(generation, call);
+  if (generation == Generation::kThird && dice->Chance(40)) Draw8BitTypes(dice, call);
+  // FLOAT is multiplied as FLOAT16 or not at all.
+  if (generation == Generation::kFirst && PromotedType(*call) == DType::kFloat32) call->math = 1 + call->math % 2;
+  // There is no kernel for FLOAT gradWeight of grouped 3D convolutions that multiply in 16 bits.
+  DType* grad_weight = &call->form(CallTensor::kGradWeight).dtype;
+  if (generation == Generation::kSecond && call->op == CallOp::kConvBackward && call->input_size.size() == 3 &&
+      call->groups > 1 && (call->math == 2 || PromotedType(*call) != DType::kFloat32) &&
+      *grad_weight == DType::kFloat32) {
+    *grad_weight = DType::kBFloat16;
   }
 }
 
@@ -235,13 +274,14 @@ double Work(const Call& call) {
   return work;
 }
 
-Call DrawCall(Dice* dice, double max_work) {
+Call DrawCall(Dice* dice, double max_work, Generation generation) {
   Call call;
   call.op = dice->OneOf(std::vector<CallOp>{CallOp::kConvBackward, CallOp::kConvBackward, CallOp::kConvBackward,
                                             CallOp::kConvBackward, CallOp::kConvForward, CallOp::kConvForward,
                                             CallOp::kTbcBackward, CallOp::kTbcForward, CallOp::kDepthwiseForward});
   const bool depthwise = call.op == CallOp::kDepthwiseForward;
-  const size_t axes = IsTbc(call) ? 1 : depthwise ? 2 : static_cast<size_t>(dice->OneOf(Extents{1, 2, 2, 2, 3}));
+  size_t axes = IsTbc(call) ? 1 : depthwise ? 2 : static_cast<size_t>(dice->OneOf(Extents{1, 2, 2, 2, 3}));
+  if (generation == Generation::kFirst) axes = std::min<size_t>(axes, 2);  // no 3D gradients there
   call.transposed = !IsTbc(call) && !depthwise && dice->Chance(35);
   call.batch = dice->OneOf(Extents{1, 1, 2, 2, 3, 4, 5, 8, 9});
   call.has_bias = IsTbc(call) || (call.op != CallOp::kConvBackward && dice->Chance(60));
@@ -251,7 +291,7 @@ Call DrawCall(Dice* dice, double max_work) {
   DrawWindow(dice, &call, axes);
   MakeWindowsFit(dice, &call);
   LimitWork(&call, max_work);
-  DrawTypes(dice, &call);
+  DrawTypes(dice, generation, &call);
   DrawLayouts(dice, &call);
   return call;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operator calls that the default product accepts, drawn where implementations break: extents around vector
+// Random operator calls that a product accepts, drawn where implementations break: extents around vector
 // widths, padding beyond the kernel, kernels beyond the image, strides beyond the kernel, every layout of every tensor.
 #ifndef CANOPY_TESTS_SWEEP_DRAW_H_
 #define CANOPY_TESTS_SWEEP_DRAW_H_
@@ -31,8 +31,11 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
+// Products that differ in what they accept: Ascend 910 and 310P; Atlas A2 and A3; Ascend 950.
+enum class Generation { kFirst, kSecond, kThird };
+
 // At most `max_work` multiply-adds for each result.
-conv::Call DrawCall(Dice* dice, double max_work);
+conv::Call DrawCall(Dice* dice, double max_work, Generation generation);
 
 // Multiply-adds of one computation.
 double Work(const conv::Call& call);

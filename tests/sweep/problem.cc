@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "product/product.h"
 #include "tests/sweep/draw.h"
 
 namespace canopy::sweep {
@@ -16,10 +17,26 @@ void AddMargins(tools::Case* problem) {
   }
 }
 
+namespace {
+
+Generation TheGeneration() {
+  switch (product::CurrentProduct()->arch) {
+    case product::Arch::k1001:
+    case product::Arch::k2002:
+      return Generation::kFirst;
+    case product::Arch::k3510:
+      return Generation::kThird;
+    default:
+      return Generation::kSecond;
+  }
+}
+
+}  // namespace
+
 tools::Case MakeProblem(uint64_t seed, double max_work) {
   using Kind = tools::DataSpec::Kind;
   Dice dice(seed);
-  tools::Case problem = tools::CaseOfCall(DrawCall(&dice, max_work));
+  tools::Case problem = tools::CaseOfCall(DrawCall(&dice, max_work, TheGeneration()));
   // Balanced, all of one sign (long sums grow), far from zero, and of large range.
   const tools::DataSpec data = dice.OneOf(std::vector<tools::DataSpec>{{Kind::kUniform, -1, 1},
                                                                        {Kind::kUniform, -1, 1},

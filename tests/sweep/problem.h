@@ -10,7 +10,7 @@
 
 namespace canopy::sweep {
 
-// The problem of a seed.
+// The problem of a seed, for the product that this process emulates.
 tools::Case MakeProblem(uint64_t seed, double max_work);
 
 // Elements of storage on both sides of every view.
