@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "opapi/explain.h"
@@ -31,6 +32,15 @@ void PrintFindings(const char* heading, const std::vector<opapi::Finding>& findi
   }
 }
 
+void PrintPlan(const std::string& plan) {
+  std::printf("  plan\n");
+  for (size_t at = 0; at < plan.size();) {
+    const size_t end = plan.find('\n', at);
+    std::printf("    %s\n", plan.substr(at, end - at).c_str());
+    at = end == std::string::npos ? end : end + 1;
+  }
+}
+
 void PrintOne(const product::Product& product, const opapi::Explanation& explanation) {
   std::printf("%s (%s): ", product.soc_name, product.series_name);
   if (explanation.code != 0) {
@@ -47,30 +57,32 @@ void PrintOne(const product::Product& product, const opapi::Explanation& explana
   if (explanation.code != 0) return;
   std::printf("  precision\n");
   for (const std::string& line : explanation.precision) std::printf("    %s\n", line.c_str());
-  std::printf("  plan\n");
-  for (size_t at = 0; at < explanation.plan.size();) {
-    const size_t end = explanation.plan.find('\n', at);
-    std::printf("    %s\n", explanation.plan.substr(at, end - at).c_str());
-    at = end == std::string::npos ? end : end + 1;
-  }
+  PrintPlan(explanation.plan);
 }
 
 void PrintTable(const conv::Call& call) {
   std::printf("%-18s %-18s %-8s %s\n", "product", "series", "verdict", "why");
+  std::map<std::string, std::string> broken;  // rules by name, in words
+  std::string plan;
   for (const char* name : kFamilies) {
     const product::Product& product = ProductNamed(name);
     const opapi::Explanation explanation = opapi::Explain(call, product);
     std::string why;
     if (explanation.code != 0) {
       why = explanation.refusal.rule + ": " + explanation.refusal.message;
+      broken[explanation.refusal.rule] = explanation.refusal.says;
     } else if (!explanation.limits.empty()) {
       why = "beyond a limit of the device, " + explanation.limits[0].rule + ": " + explanation.limits[0].message;
+      broken[explanation.limits[0].rule] = explanation.limits[0].says;
     } else {
       why = explanation.precision.empty() ? "" : explanation.precision[0];
     }
+    if (explanation.code == 0 && plan.empty()) plan = explanation.plan;
     const std::string verdict = explanation.code == 0 ? "accepted" : std::to_string(explanation.code);
     std::printf("%-18s %-18s %-8s %s\n", product.soc_name, product.series_name, verdict.c_str(), why.c_str());
   }
+  for (const auto& [rule, says] : broken) std::printf("  rule %s: %s\n", rule.c_str(), says.c_str());
+  if (!plan.empty()) PrintPlan(plan);
 }
 
 int Explain(const ExplainOptions& options) {
