@@ -18,10 +18,6 @@ __attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...
   return text;
 }
 
-// One element that cancels to almost nothing has a relative error of about 1. Among fewer elements than this it alone
-// would push a FLOAT's MERE over its threshold, however good the sum; then elements that are not tiny are judged.
-constexpr int64_t kEnoughForMere = 16384;
-
 using Faults = std::vector<std::string>;
 
 void AtMost(const char* name, double value, double limit, Faults* faults) {
@@ -67,11 +63,9 @@ std::vector<std::string> Judge(const Errors& errors, const Gate& gate, bool hf32
     faults.push_back(
         Format("%lld errors beyond %.3g and 32 ulp", static_cast<long long>(errors.beyond_cap), criteria.cap));
   }
-  if (errors.count >= kEnoughForMere) {
-    AtMost("MERE", errors.mere, criteria.mere, &faults);
-  } else {
-    AtMost("MERE of large elements", errors.mere_large, criteria.mere, &faults);
-  }
+  // Over all elements a single one that cancels to nearly zero can decide MERE, in about one good output of 300,
+  // however many elements there are: the chance that one of them is so small grows as its share of the mean shrinks.
+  AtMost("MERE of large elements", errors.mere_large, criteria.mere, &faults);
   AtMost("MARE of large elements", errors.mare_large, 10 * criteria.mere, &faults);
   if (gate.close) AtMost("fraction not close", errors.close_bad, criteria.close_bad_fraction, &faults);
   return faults;
