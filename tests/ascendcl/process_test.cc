@@ -2,6 +2,7 @@
 // What belongs to the whole process: aclInit and its file, the chip, error texts, exit. Each test runs its statements
 // in a fresh process.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -24,20 +25,18 @@ namespace {
     }                                                                                          \
   } while (false)
 
-// A file that goes with the test.
+// A file in memory: it goes away with its process, which here often ends without destructors.
 class ConfigFile {
  public:
-  explicit ConfigFile(const std::string& text) {
-    char name[] = "/tmp/canopy_config_XXXXXX";
-    const int file = mkstemp(name);
-    name_ = name;
-    EXPECT_EQ(write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-    close(file);
+  explicit ConfigFile(const std::string& text)
+      : file_(memfd_create("config", MFD_CLOEXEC)), name_("/proc/self/fd/" + std::to_string(file_)) {
+    EXPECT_EQ(write(file_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
-  ~ConfigFile() { unlink(name_.c_str()); }
+  ~ConfigFile() { close(file_); }
   const char* name() const { return name_.c_str(); }
 
  private:
+  int file_;
   std::string name_;
 };
 
