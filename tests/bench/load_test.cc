@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 
+#include "tests/support/scratch_folder.h"
 #include "tools/case_list.h"
 
 namespace canopy::bench {
@@ -13,10 +14,11 @@ namespace {
 
 std::string Folder(const std::string& file) { return std::string(CANOPY_BENCH_FOLDER) + "/" + file; }
 
-std::string Written(const std::string& text) {
-  const std::string path = testing::TempDir() + "/bench_load_test.txt";
+std::vector<BenchCase> LoadText(const std::string& text) {
+  const testing_support::ScratchFolder folder;
+  const std::string path = folder.File("list.txt");
   std::ofstream(path) << text;
-  return path;
+  return LoadCases(path, {});
 }
 
 // Multiply-adds of the forward convolution of one image, taps in the padding counted as everybody counts them.
@@ -62,7 +64,7 @@ TEST(Networks, EachLayersResultFitsTheNextOfTheUNet) {
 
 TEST(Load, EqualLinesAreOneCaseWithACount) {
   const std::string line = "conv_backward ci4 co4 in8x8 k3\n";
-  const std::vector<BenchCase> cases = LoadCases(Written(line + "conv_backward ci4 co8 in8x8 k3\n" + line), {});
+  const std::vector<BenchCase> cases = LoadText(line + "conv_backward ci4 co8 in8x8 k3\n" + line);
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[0].times, 2);
   EXPECT_EQ(cases[1].times, 1);
@@ -76,7 +78,7 @@ TEST(Load, EachTypeAskedForMakesACase) {
 }
 
 TEST(Load, CallsThatMustBeRefusedAreNotTimed) {
-  EXPECT_TRUE(LoadCases(Written("conv_backward ci4 co4 in8x8 k3 s0 expect=161002\n"), {}).empty());
+  EXPECT_TRUE(LoadText("conv_backward ci4 co4 in8x8 k3 s0 expect=161002\n").empty());
 }
 
 TEST(Load, TheFilterSeesNamesClassesAndTexts) {
@@ -87,17 +89,16 @@ TEST(Load, TheFilterSeesNamesClassesAndTexts) {
 }
 
 TEST(Load, AnAccuracyTablesCaseKeepsItsGeometryTypesAndMask) {
-  const std::vector<BenchCase> cases = LoadCases(
-      Written(R"({"id":"x","op":"ConvolutionBackward","nd":1,"tensors":{)"
-              R"("gradOutput":{"shape":[2,6,5],"dtype":"float16","format":"NCL"},)"
-              R"("input":{"shape":[2,4,7],"dtype":"float16","format":"NCL"},)"
-              R"("weight":{"shape":[6,2,3],"dtype":"float16","format":"NCL"}},)"
-              R"("attrs":{"biasSizes":[6],"stride":[1],"padding":[0],"dilation":[1],"transposed":false,)"
-              R"("outputPadding":[0],"groups":2,"outputMask":[true,true,false],"cubeMathType":0},"outputs":{)"
-              R"("gradInput":{"shape":[2,4,7],"dtype":"float16","format":"NCL"},)"
-              R"("gradWeight":{"shape":[6,2,3],"dtype":"float16","format":"NCL"},"gradBias":null},"expect":0})"
-              "\n"),
-      {});
+  const std::vector<BenchCase> cases =
+      LoadText(R"({"id":"x","op":"ConvolutionBackward","nd":1,"tensors":{)"
+               R"("gradOutput":{"shape":[2,6,5],"dtype":"float16","format":"NCL"},)"
+               R"("input":{"shape":[2,4,7],"dtype":"float16","format":"NCL"},)"
+               R"("weight":{"shape":[6,2,3],"dtype":"float16","format":"NCL"}},)"
+               R"("attrs":{"biasSizes":[6],"stride":[1],"padding":[0],"dilation":[1],"transposed":false,)"
+               R"("outputPadding":[0],"groups":2,"outputMask":[true,true,false],"cubeMathType":0},"outputs":{)"
+               R"("gradInput":{"shape":[2,4,7],"dtype":"float16","format":"NCL"},)"
+               R"("gradWeight":{"shape":[6,2,3],"dtype":"float16","format":"NCL"},"gradBias":null},"expect":0})"
+               "\n");
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases[0].name, "x");
   EXPECT_EQ(conv::FormatCall(cases[0].call),

@@ -6,11 +6,14 @@
 #include <cmath>
 #include <fstream>
 
+#include "tests/support/scratch_folder.h"
+
 namespace canopy::tools {
 namespace {
 
 std::vector<Case> ReadText(const std::string& text) {
-  const std::string path = testing::TempDir() + "/canopy_case_list.txt";
+  const testing_support::ScratchFolder folder;
+  const std::string path = folder.File("canopy_case_list.txt");
   std::ofstream(path) << text;
   return ReadCaseList(path, {});
 }

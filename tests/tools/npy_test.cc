@@ -5,12 +5,11 @@
 
 #include <fstream>
 
+#include "tests/support/scratch_folder.h"
 #include "tools/case_list.h"
 
 namespace canopy::tools {
 namespace {
-
-std::string Path(const char* name) { return testing::TempDir() + "/canopy_npy_" + name; }
 
 void WriteBytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
@@ -31,47 +30,52 @@ std::string Refusal(const std::string& path) {
   return "";
 }
 
-TEST(Npy, EveryTypeComesBackAsItWasWritten) {
+class Npy : public testing::Test {
+ protected:
+  const testing_support::ScratchFolder folder_;
+};
+
+TEST_F(Npy, EveryTypeComesBackAsItWasWritten) {
   for (const char* type : {"f4", "f2", "u2", "u1"}) {
     NpyArray array{type, {2, 3}, {}};
     for (int64_t i = 0; i < 6 * array.item_bytes(); ++i) array.data.push_back(static_cast<unsigned char>(37 * i));
-    WriteNpy(Path("back.npy"), array);
-    const NpyArray again = ReadNpy(Path("back.npy"));
+    WriteNpy(folder_.File("back.npy"), array);
+    const NpyArray again = ReadNpy(folder_.File("back.npy"));
     EXPECT_EQ(again.type, type);
     EXPECT_EQ(again.shape, array.shape);
     EXPECT_EQ(again.data, array.data);
   }
 }
 
-TEST(Npy, TheElementsBeginAtAMultipleOf64Bytes) {
+TEST_F(Npy, TheElementsBeginAtAMultipleOf64Bytes) {
   for (int64_t rank = 0; rank < 6; ++rank) {
     const NpyArray array{"f4", Extents(rank, 1), {1, 2, 3, 4}};
-    WriteNpy(Path("align.npy"), array);
-    std::ifstream file(Path("align.npy"), std::ios::binary | std::ios::ate);
+    WriteNpy(folder_.File("align.npy"), array);
+    std::ifstream file(folder_.File("align.npy"), std::ios::binary | std::ios::ate);
     EXPECT_EQ((static_cast<int64_t>(file.tellg()) - 4) % 64, 0) << rank;
-    EXPECT_EQ(ReadNpy(Path("align.npy")).shape, array.shape);
+    EXPECT_EQ(ReadNpy(folder_.File("align.npy")).shape, array.shape);
   }
 }
 
-TEST(Npy, EmptyArraysAreFiles) {
-  WriteNpy(Path("empty.npy"), {"f4", {0, 3}, {}});
-  EXPECT_EQ(ReadNpy(Path("empty.npy")).shape, (Extents{0, 3}));
+TEST_F(Npy, EmptyArraysAreFiles) {
+  WriteNpy(folder_.File("empty.npy"), {"f4", {0, 3}, {}});
+  EXPECT_EQ(ReadNpy(folder_.File("empty.npy")).shape, (Extents{0, 3}));
 }
 
-TEST(Npy, FortranOrderIsTurned) {
-  WriteBytes(Path("f.npy"), File("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n", "abcdef"));
-  const NpyArray array = ReadNpy(Path("f.npy"));
+TEST_F(Npy, FortranOrderIsTurned) {
+  WriteBytes(folder_.File("f.npy"), File("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n", "abcdef"));
+  const NpyArray array = ReadNpy(folder_.File("f.npy"));
   EXPECT_EQ(std::string(array.data.begin(), array.data.end()), "acebdf");
 }
 
-TEST(Npy, RawBitsAreValuesOfTheTypeThatIsSaid) {
+TEST_F(Npy, RawBitsAreValuesOfTheTypeThatIsSaid) {
   EXPECT_EQ(NpyValues({"u2", {1}, {0x80, 0x3F}}, numerics::DType::kBFloat16), (std::vector<double>{1}));
   EXPECT_EQ(NpyValues({"u1", {1}, {0x38}}, numerics::DType::kFloat8E4M3), (std::vector<double>{1}));
   EXPECT_EQ(NpyValues({"f2", {1}, {0x00, 0xC0}}, numerics::DType::kFloat16), (std::vector<double>{-2}));
 }
 
-TEST(Npy, ABadFileIsRefusedWithItsNameAndTheReason) {
-  const std::string path = Path("bad.npy");
+TEST_F(Npy, ABadFileIsRefusedWithItsNameAndTheReason) {
+  const std::string path = folder_.File("bad.npy");
   const auto says = [&](const std::string& bytes, const char* reason) {
     WriteBytes(path, bytes);
     const std::string message = Refusal(path);
@@ -90,7 +94,7 @@ TEST(Npy, ABadFileIsRefusedWithItsNameAndTheReason) {
   says(File("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", ""), "has the shape");
   says(File("{'descr': '<f4', 'fortran_order': False, 'shape': (4000000, 4000000), }", ""), "more than");
   says(File("{'descr': '<f4', 'fortran_order': False, 'shape'", ""), "no shape");
-  EXPECT_NE(Refusal(Path("absent.npy")).find("cannot be opened"), std::string::npos);
+  EXPECT_NE(Refusal(folder_.File("absent.npy")).find("cannot be opened"), std::string::npos);
 }
 
 }  // namespace
