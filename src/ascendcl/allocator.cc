@@ -19,7 +19,7 @@ constexpr size_t kAlignment = 64;
 constexpr size_t kPadding = 32;  // behind every block, as on the device
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kPage = 4096;
-constexpr size_t kMaxBytes = ~size_t{0} >> 16;  // more than an address space holds
+constexpr size_t kMaxBytes = ~size_t{0} - 2 * kPadding + 1;  // with its padding a block can still be counted
 
 constexpr size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -90,7 +90,7 @@ void GiveBack(void* base, const Block& block) noexcept {
 
 base::Status Allocate(size_t bytes, BlockKind kind, bool huge_pages, void** base) {
   if (bytes > kMaxBytes) {
-    return Refuse(ACL_ERROR_INVALID_PARAM, "size is %zu bytes; no computer has more than %zu", bytes, kMaxBytes);
+    return Refuse(ACL_ERROR_INVALID_PARAM, "size is %zu bytes; at most %zu can be counted", bytes, kMaxBytes);
   }
   uint64_t available_bytes = 0;
   if (!TheBudget().Take(bytes, &available_bytes)) {

@@ -12,8 +12,8 @@
 
 namespace canopy::ascendcl {
 
-// A registered block, aligned to 64 bytes, from 2 MiB on to its pages: 100000 for a size no computer has, 207001 for
-// one that this computer has not got now. REQUIRES: bytes > 0.
+// A registered block, aligned to 64 bytes, from 2 MiB on to its pages: 100000 for a size that cannot be counted with
+// its padding, 207001 for one that this computer has not got now. REQUIRES: bytes > 0.
 base::Status Allocate(size_t bytes, BlockKind kind, bool huge_pages, void** base);
 
 // Frees a block of Allocate's. False: no block of this kind begins there.

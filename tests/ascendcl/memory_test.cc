@@ -84,6 +84,10 @@ TEST_F(MemoryTest, ThatTheComputerHasNotGotIsRefused) {
   ASSERT_EQ(aclrtGetMemInfo(ACL_HBM_MEM, &free_bytes, &total_bytes), ACL_SUCCESS);
   EXPECT_REFUSED(aclrtMalloc(&pointer, total_bytes + 1, kPolicy), ACL_ERROR_RT_MEMORY_ALLOCATION, "this computer");
   EXPECT_REFUSED(aclrtMallocHost(&pointer, size_t{1} << 47), ACL_ERROR_RT_MEMORY_ALLOCATION, "this computer");
+  // No computer has as much, which is a lack of memory all the same.
+  EXPECT_REFUSED(aclrtMalloc(&pointer, size_t{1} << 50, kPolicy), ACL_ERROR_RT_MEMORY_ALLOCATION, "this computer");
+  EXPECT_REFUSED(aclrtMalloc(&pointer, std::numeric_limits<size_t>::max() - 63, kPolicy),
+                 ACL_ERROR_RT_MEMORY_ALLOCATION, "this computer");
   EXPECT_REFUSED(aclrtMalloc(&pointer, std::numeric_limits<size_t>::max(), kPolicy), ACL_ERROR_INVALID_PARAM, "size");
   EXPECT_REFUSED(aclrtMalloc(&pointer, std::numeric_limits<size_t>::max() - 31, kPolicy), ACL_ERROR_INVALID_PARAM,
                  "size");
