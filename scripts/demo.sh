@@ -19,6 +19,7 @@ echo
 # A stranger has a folder of their own and nothing of ours but the prefix.
 work=$(mktemp -d "${TMPDIR:-/tmp}/canopy-demo.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' HUP INT TERM # dash would leave without the trap above
 cp -R "$examples" "$work/examples"
 cd "$work"
 

@@ -76,6 +76,7 @@ show_progress() {
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' HUP INT TERM # dash would leave without the trap above
 say "fetching the package lists"
 apt update >"$log" || say "apt-get update failed; going on with the lists at hand"
 say "installing with apt-get"

@@ -8,6 +8,7 @@ arch=$(uname -m)
 [ -f "$prefix/set_env.sh" ] || { echo "nothing is installed in $prefix"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' HUP INT TERM # dash would leave without the trap above
 checks=0 failures=0
 
 # check "A SENTENCE" COMMAND...: the command must succeed; its output is shown when it does not.
