@@ -36,6 +36,12 @@ const char* RoundingInWords(numerics::InputRounding rounding) {
   return "";
 }
 
+std::string ResultInWords(aclDataType dtype, bool saturate) {
+  const char* ties = dtype == ACL_HIFLOAT8 ? "to nearest, ties away from 0" : "to nearest even";
+  if (dtype == ACL_FLOAT8_E4M3FN) return Text("rounded once, ", ties, "; overflow gives 448, the type has no Inf");
+  return Text("rounded once, ", ties, saturate ? "; overflow gives the greatest value, NaN 0" : "; overflow gives Inf");
+}
+
 std::vector<std::string> PrecisionOf(const Lowered& lowered) {
   const numerics::NumericRule& rule = lowered.problem.rule;
   std::vector<std::string> lines;
@@ -43,6 +49,7 @@ std::vector<std::string> PrecisionOf(const Lowered& lowered) {
   for (int i = 0; i < lowered.binding_count; ++i) {
     const auto& [tensor, role] = lowered.bindings[i];
     const std::string name = Text(tensor->name, " (", Name(tensor->view.dtype), ")");
+    const std::string result = ResultInWords(tensor->view.dtype, rule.saturate);
     switch (role) {
       case Role::kInput:
       case Role::kWeight:
@@ -58,11 +65,10 @@ std::vector<std::string> PrecisionOf(const Lowered& lowered) {
         lines.push_back(Text(name, " is zeros"));
         break;
       case Role::kBiasResult:
-        lines.push_back(Text(name, " is the sum of the gradient in its own type, rounded once, to nearest even"));
+        lines.push_back(Text(name, " is the sum of the gradient in its own type, ", result));
         break;
       default:
-        lines.push_back(Text(name, " is the FP32 sum rounded once, to nearest even",
-                             rule.saturate ? "; overflow gives the greatest value" : "; overflow gives Inf"));
+        lines.push_back(Text(name, " is the FP32 sum ", result));
     }
   }
   return lines;

@@ -34,6 +34,25 @@ TEST(ExplainTest, AnAcceptedCallSaysWhatIsRoundedAndWhatWouldRun) {
   EXPECT_NE(a2.plan.find("backward weights: "), std::string::npos);
 }
 
+TEST(ExplainTest, AResultIsSaidToBeRoundedAsItsTypeIs) {
+  // HIFLOAT8 was said to round to even, FLOAT8_E4M3FN to overflow to Inf.
+  const struct {
+    const char* soc;
+    const char* text;
+    const char* says;
+  } kRows[] = {
+      {"Ascend950", "conv_backward hif8 ci4 co4 in5x5 k3 transposed mask100", "ties away from 0; overflow gives Inf"},
+      {"Ascend950", "conv_backward f8e4m3 ci4 co4 in5x5 k3 transposed mask100", "to nearest even; overflow gives 448"},
+      {"Ascend310P", "conv_forward f16 ci4 co4 in5x5 k3", "to nearest even; overflow gives the greatest value, NaN 0"},
+      {"Ascend910B1", "tbc_forward bf16 t9 b2 ci4 co4 k3", "to nearest even; overflow gives Inf"},
+  };
+  for (const auto& row : kRows) {
+    const Explanation explanation = ExplainOn(row.soc, row.text);
+    ASSERT_FALSE(explanation.precision.empty()) << row.text;
+    EXPECT_NE(explanation.precision.back().find(row.says), std::string::npos) << explanation.precision.back();
+  }
+}
+
 TEST(ExplainTest, ALimitOfTheDeviceIsListedAndDoesNotRefuse) {
   const Explanation explanation = ExplainOn("Ascend910B1", "conv_backward f32 n1 ci8 co8 in8x8 k3 p300");
   EXPECT_EQ(explanation.code, 0);
