@@ -4,14 +4,11 @@
 #include <memory>
 
 #include "opapi/explain.h"
+#include "opapi/rule.h"
 #include "tools/commands.h"
 
 namespace canopy::tools {
 namespace {
-
-// One name for each family: its members differ in nothing that a rule asks.
-constexpr const char* kFamilies[] = {"Ascend910A",     "Ascend310P3",      "Ascend910B1",
-                                     "Ascend910_9392", "Ascend950PR_9589", "Ascend310B1"};
 
 struct ExplainOptions {
   std::vector<std::string> pieces;
@@ -64,7 +61,7 @@ void PrintTable(const conv::Call& call) {
   std::printf("%-18s %-18s %-8s %s\n", "product", "series", "verdict", "why");
   std::map<std::string, std::string> broken;  // rules by name, in words
   std::string plan;
-  for (const char* name : kFamilies) {
+  for (const char* name : product::kChipOfSeries) {
     const product::Product& product = ProductNamed(name);
     const opapi::Explanation explanation = opapi::Explain(call, product);
     std::string why;
@@ -97,8 +94,7 @@ int Explain(const ExplainOptions& options) {
   }
   const product::Product* current = product::CurrentProduct();
   if (options.soc.empty() && current == nullptr) {
-    throw BadInput(std::string("CANOPY_SOC: was a name that is not known; allowed are ") +
-                   product::KnownProductNames());
+    throw BadInput(opapi::CheckProductKnown(current).message());
   }
   const product::Product& product = options.soc.empty() ? *current : ProductNamed(options.soc);
   const opapi::Explanation explanation = opapi::Explain(call, product);

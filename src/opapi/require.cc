@@ -36,8 +36,13 @@ std::string ProductText(const product::Product& product) {
   return Text(product.soc_name, " (", product.series_name, ")");
 }
 
-Status RefuseProduct(const product::Product& product) {
-  return Refuse("CANOPY_SOC", ProductText(product), "a product that offers this operator");
+Status RefuseProduct(const product::Product& product, bool (*offers)(const product::Product&)) {
+  std::string offering;
+  for (const char* name : product::kChipOfSeries) {
+    const product::Product& other = *product::FindProduct(name);
+    if (offers(other)) offering += Text(offering.empty() ? "" : ", ", ProductText(other));
+  }
+  return Refuse("CANOPY_SOC", ProductText(product), Text("a product that offers this operator, such as ", offering));
 }
 
 Status RequireResults(const ResultPointers& results) {

@@ -22,8 +22,8 @@ base::Status Refuse(std::string_view argument, std::string_view was, std::string
 // "Ascend910B1 (Atlas A2)"
 std::string ProductText(const product::Product& product);
 
-// The product does not offer the operator at all.
-base::Status RefuseProduct(const product::Product& product);
+// The product does not offer the operator at all; the message lists those that do, as `offers` says.
+base::Status RefuseProduct(const product::Product& product, bool (*offers)(const product::Product&));
 
 // Null pointers: 161001.
 base::Status RequireResults(const ResultPointers& results);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "base/env.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "opapi/codes.h"
@@ -43,7 +44,8 @@ struct Verdict {
 
 inline base::Status CheckProductKnown(const product::Product* product) {
   if (product != nullptr) return {};
-  return {kInvalid, Text("CANOPY_SOC: was a name that is not known; allowed is one of ", product::KnownProductNames())};
+  return {kInvalid, Text("CANOPY_SOC: was \"", base::EnvText("CANOPY_SOC", ""), "\"; allowed is one of ",
+                         product::KnownProductNames())};
 }
 
 // The first refusal decides. `product` is nullptr where CANOPY_SOC names none.

@@ -29,6 +29,7 @@ constexpr Family kFamilies[] = {
 
 constexpr const char kNames[] =
 #define CANOPY_PRODUCT(soc_name, family, series_name, arch, bf16, inf_nan, hf32_bits) ", " soc_name
+#define CANOPY_FAMILY(family, soc_name) ", " family
 #include "product/products.inc"
     ;
 

@@ -23,10 +23,14 @@ struct Product {
   int hf32_mantissa_bits;  // 11 or 10; 0 where there is no HF32
 };
 
+// One chip of each series, whose members differ in nothing that an operator's rule asks.
+inline constexpr const char* kChipOfSeries[] = {"Ascend910A",     "Ascend310P3",      "Ascend910B1",
+                                                "Ascend910_9392", "Ascend950PR_9589", "Ascend310B1"};
+
 // The entry for a full or family name; nullptr where the name is unknown.
 CANOPY_EXPORT const Product* FindProduct(std::string_view name);
 
-// Every full name, comma separated, for messages.
+// Every name that FindProduct knows, full ones first, then families, comma separated, for messages.
 CANOPY_EXPORT const char* KnownProductNames();
 
 // The product CANOPY_SOC chose (default Ascend910B1); nullptr where CANOPY_SOC names none. Read once a process.

@@ -52,8 +52,10 @@ Status HandlesLive(const Arguments& a, const Product& product) {
   return RequireLive({}, {&a.kernel_size});
 }
 
+bool Offers(const Product& product) { return FindSupport(product) != nullptr; }
+
 Status ProductSupported(const Arguments&, const Product& product) {
-  return FindSupport(product) != nullptr ? Status() : RefuseProduct(product);
+  return Offers(product) ? Status() : RefuseProduct(product, &Offers);
 }
 
 Status Types(const Arguments& a, const Product& product) {

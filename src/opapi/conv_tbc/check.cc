@@ -28,8 +28,10 @@ Status ArgumentsGiven(const Arguments& a, const Product&) {
 
 Status HandlesLive(const Arguments& a, const Product&) { return RequireLive({&a.self, &a.weight, &a.bias, &a.output}); }
 
+bool Offers(const Product& product) { return FindSupport(product) != nullptr; }
+
 Status ProductSupported(const Arguments&, const Product& product) {
-  return FindSupport(product) != nullptr ? Status() : RefuseProduct(product);
+  return Offers(product) ? Status() : RefuseProduct(product, &Offers);
 }
 
 Status Types(const Arguments& a, const Product& product) {

@@ -31,8 +31,10 @@ Status HandlesLive(const Arguments& a, const Product&) {
   return RequireLive({&a.self, &a.input, &a.weight, &a.bias, &a.grad_input, &a.grad_weight, &a.grad_bias});
 }
 
+bool Offers(const Product& product) { return FindSupport(product) != nullptr; }
+
 Status ProductSupported(const Arguments&, const Product& product) {
-  return FindSupport(product) != nullptr ? Status() : RefuseProduct(product);
+  return Offers(product) ? Status() : RefuseProduct(product, &Offers);
 }
 
 Status Types(const Arguments& a, const Product& product) {

@@ -28,6 +28,8 @@ FormatSet FormatsOfRank(int64_t rank) {
   }
 }
 
+bool Offers(const Product& product) { return FindSupport(product) != nullptr; }
+
 bool Is8Bit(const TensorArgument& tensor) { return tensor.given() && k8Bit.Has(tensor.view.dtype); }
 bool Is(const TensorArgument& tensor, aclDataType dtype) { return tensor.given() && tensor.view.dtype == dtype; }
 
@@ -64,7 +66,7 @@ Status SelectedOutputsGiven(const Arguments& a, const Product&) {
 }
 
 Status ProductSupported(const Arguments&, const Product& product) {
-  return FindSupport(product) != nullptr ? Status() : RefuseProduct(product);
+  return Offers(product) ? Status() : RefuseProduct(product, &Offers);
 }
 
 Status InputTypes(const Arguments& a, const Product& product) {
