@@ -69,8 +69,10 @@ double Flops(const conv::ConvProblem& problem) {
 
 }  // namespace
 
-ConvRun::ConvRun(const Lowered& lowered, std::shared_ptr<const conv::Plan> plan, std::string text)
-    : plan_(std::move(plan)),
+ConvRun::ConvRun(const char* operator_name, const Lowered& lowered, std::shared_ptr<const conv::Plan> plan,
+                 std::string text)
+    : operator_name_(operator_name),
+      plan_(std::move(plan)),
       text_(std::move(text)),
       slot_count_(lowered.binding_count),
       flops_(Flops(lowered.problem)) {
@@ -86,7 +88,8 @@ ConvRun::ConvRun(const Lowered& lowered, std::shared_ptr<const conv::Plan> plan,
 base::Status ConvRun::Check(const nnopbase::TensorAddresses& addresses) const {
   for (int i = 0; i < slot_count_; ++i) {
     if (!slots_[i].has_elements || addresses[i] != nullptr) continue;
-    return Refuse(Text(slots_[i].name, " data"), "NULL", "an address, for the tensor has elements", kNullPointer);
+    return Refuse(Text(operator_name_, ": ", slots_[i].name, " data"), "NULL",
+                  "an address, for the tensor has elements", kNullPointer);
   }
   return {};
 }

@@ -18,7 +18,8 @@ namespace canopy::opapi {
 class ConvRun final : public nnopbase::OperatorRun {
  public:
   // `plan` is nullptr where the engine has nothing to do. `text` is what CANOPY_VERBOSE prints of the call.
-  ConvRun(const Lowered& lowered, std::shared_ptr<const conv::Plan> plan, std::string text);
+  // REQUIRES: `operator_name` lives for ever.
+  ConvRun(const char* operator_name, const Lowered& lowered, std::shared_ptr<const conv::Plan> plan, std::string text);
 
   base::Status Check(const nnopbase::TensorAddresses& addresses) const override;
   int Run(void* workspace, const nnopbase::TensorAddresses& addresses) const noexcept override;
@@ -37,6 +38,7 @@ class ConvRun final : public nnopbase::OperatorRun {
 
   void Compute(void* workspace, const nnopbase::TensorAddresses& addresses) const noexcept;
 
+  const char* const operator_name_;
   const std::shared_ptr<const conv::Plan> plan_;
   const std::string text_;
   std::array<Slot, kMaxBindings> slots_;
