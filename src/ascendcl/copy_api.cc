@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copies of one block and of rows.
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "acl/acl_rt.h"
@@ -38,9 +40,15 @@ struct RowCopy {
   base::Status Check() const {
     CANOPY_RETURN_IF_ERROR(CheckPointers(dst, src));
     CANOPY_RETURN_IF_ERROR(CheckKind(kind, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEFAULT));
-    if (width <= dst_pitch && width <= src_pitch) return base::Status();
-    return Refuse(ACL_ERROR_INVALID_PARAM, "width is %zu bytes; at most dpitch (%zu) and spitch (%zu) are allowed",
-                  width, dst_pitch, src_pitch);
+    if (width > dst_pitch || width > src_pitch) {
+      return Refuse(ACL_ERROR_INVALID_PARAM, "width is %zu bytes; at most dpitch (%zu) and spitch (%zu) are allowed",
+                    width, dst_pitch, src_pitch);
+    }
+    const size_t most_rows = SIZE_MAX / std::max(dst_pitch, src_pitch);
+    if (height <= most_rows) return base::Status();
+    return Refuse(ACL_ERROR_INVALID_PARAM,
+                  "height is %zu; at most %zu rows of dpitch (%zu) and spitch (%zu) can be counted", height, most_rows,
+                  dst_pitch, src_pitch);
   }
   void Do() const {
     for (size_t row = 0; row < height; ++row) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <thread>
@@ -118,6 +119,8 @@ TEST_F(CopyTest, OfRowsChecksInOrder) {
   EXPECT_REFUSED(aclrtMemcpy2d(a, 1, b, 1, 2, 2, ACL_MEMCPY_HOST_TO_BUF_TO_DEVICE), ACL_ERROR_INVALID_PARAM, "kind");
   EXPECT_REFUSED(aclrtMemcpy2d(a, 1, b, 2, 2, 2, ACL_MEMCPY_DEFAULT), ACL_ERROR_INVALID_PARAM, "width is 2");
   EXPECT_REFUSED(aclrtMemcpy2dAsync(a, 2, b, 1, 2, 2, ACL_MEMCPY_DEFAULT, nullptr), ACL_ERROR_INVALID_PARAM, "spitch");
+  // Two pitches of this size would wrap around to a.
+  EXPECT_REFUSED(aclrtMemcpy2d(a, SIZE_MAX / 2 + 1, b, 2, 2, 3, ACL_MEMCPY_DEFAULT), ACL_ERROR_INVALID_PARAM, "height");
   EXPECT_REFUSED(aclrtMemcpy2dAsync(a, 2, b, 2, 2, 2, ACL_MEMCPY_DEFAULT, kGarbage[0]), ACL_ERROR_RT_INVALID_HANDLE,
                  "stream");
 }
