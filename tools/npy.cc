@@ -31,8 +31,11 @@ std::string ReadType(const std::string& path, std::string text) {
   for (const char* type : {"f4", "f2", "u2", "u1", "f8"}) {
     if (text == std::string("<") + type || (text == std::string("|") + type && type[1] == '1')) return type;
   }
+  // Types that NumPy does not know, as extensions of it write them.
+  if (text == "<V2" || text == "|V2") return "u2";
+  if (text == "<V1" || text == "|V1") return "u1";
   Refuse(path, "holds elements of type " + text +
-                   "; allowed: <f4, <f2, <u2 (raw BF16), |u1 (raw 8-bit codes), <f8 (to compare with)");
+                   "; allowed: <f4, <f2, <u2 or V2 (raw BF16), |u1 or V1 (raw 8-bit codes), <f8 (to compare with)");
 }
 
 Extents ReadShape(const std::string& path, const std::string& text) {

@@ -74,6 +74,14 @@ TEST_F(Npy, RawBitsAreValuesOfTheTypeThatIsSaid) {
   EXPECT_EQ(NpyValues({"f2", {1}, {0x00, 0xC0}}, numerics::DType::kFloat16), (std::vector<double>{-2}));
 }
 
+TEST_F(Npy, TypesThatNumpyDoesNotKnowAreRawBits) {
+  const std::string path = folder_.File("v.npy");
+  WriteBytes(path, File("{'descr': '<V2', 'fortran_order': False, 'shape': (1,), }", "\x80\x3F"));
+  EXPECT_EQ(NpyValues(ReadNpy(path), numerics::DType::kBFloat16), (std::vector<double>{1}));
+  WriteBytes(path, File("{'descr': '|V1', 'fortran_order': False, 'shape': (1,), }", "\x38"));
+  EXPECT_EQ(NpyValues(ReadNpy(path), numerics::DType::kFloat8E4M3), (std::vector<double>{1}));
+}
+
 TEST_F(Npy, ABadFileIsRefusedWithItsNameAndTheReason) {
   const std::string path = folder_.File("bad.npy");
   const auto says = [&](const std::string& bytes, const char* reason) {
