@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/precision.h"
 
+#include "product/product.h"
+#include "tools/case_list.h"
+
 namespace canopy::tools {
 namespace {
-
-// Atlas training and inference products: no HFLOAT32, no infinities in FLOAT16. Of the names that start with
-// Ascend910, A2's have a digit behind the B and A3's an underscore.
-bool IsFirstGeneration(std::string_view soc) {
-  if (soc.starts_with("Ascend310")) return true;
-  if (!soc.starts_with("Ascend910")) return false;
-  const std::string_view rest = soc.substr(9);
-  return !rest.starts_with("_") && (!rest.starts_with("B") || rest == "B");
-}
 
 // The type that the multiplicands' types promote to is FLOAT.
 bool ComputesInFloat(const Case& a_case) {
@@ -27,16 +21,17 @@ bool ComputesInFloat(const Case& a_case) {
 
 Precision PrecisionOf(const Case& a_case, std::string_view soc) {
   using numerics::InputRounding;
-  const bool first_generation = IsFirstGeneration(soc) && !soc.starts_with("Ascend310B");
+  const product::Product* product = product::FindProduct(soc);
+  if (product == nullptr) throw BadInput("product was \"" + std::string(soc) + "\", which is not known");
+  const int hf32_bits = product->hf32_mantissa_bits;  // 0: computes FLOAT as FLOAT16 where it may
   Precision precision;
-  precision.saturate = IsFirstGeneration(soc);
+  precision.saturate = !product->inf_nan_mode;
   if (!ComputesInFloat(a_case)) return precision;
   const int math = a_case.attributes.cube_math_type;
-  if (math == 2 || (math == 1 && first_generation)) {
+  if (math == 2 || (math == 1 && hf32_bits == 0)) {
     precision.rounding = InputRounding::kFloat16;
   } else if (math == 1 || math == 3) {
-    const bool ten_bits = soc.starts_with("Ascend950") || soc.starts_with("Ascend910_95");
-    precision.rounding = ten_bits ? InputRounding::kHfloat32x10 : InputRounding::kHfloat32x11;
+    precision.rounding = hf32_bits == 10 ? InputRounding::kHfloat32x10 : InputRounding::kHfloat32x11;
   }
   return precision;
 }
