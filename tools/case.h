@@ -69,8 +69,9 @@ struct Tolerance {
 
 struct Case {
   std::string id;
-  std::string text;  // the line that this case came from, where it was a line of text
-  std::string soc;   // the product that it is for; empty: any
+  std::string text;         // the line that this case came from, where it was a line of text
+  std::string soc;          // the product that it is for; empty: any
+  bool only_files = false;  // two .npy files: there is no call
   CallOp op = CallOp::kConvBackward;
   std::array<TensorSpec, kCallTensors> tensors;
   Attributes attributes;

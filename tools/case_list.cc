@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "product/product.h"
+
 namespace canopy::tools {
 namespace {
 
@@ -43,6 +45,11 @@ void Apply(const Overrides& overrides, conv::Call* call) {
 
 }  // namespace
 
+std::string CheckedSoc(const std::string& argument, const std::string& name) {
+  if (product::FindProduct(name) != nullptr) return name;
+  throw BadInput(argument + ": was \"" + name + "\"; allowed is one of " + product::KnownProductNames());
+}
+
 Case ReadTextLine(const std::string& line, const Overrides& overrides) {
   std::string call_text, soc;
   DataSpec data;
@@ -54,7 +61,7 @@ Case ReadTextLine(const std::string& line, const Overrides& overrides) {
     } else if (word.starts_with("expect=")) {
       status = ReadStatus(word.substr(7));
     } else if (word.starts_with("soc=")) {
-      soc = word.substr(4);
+      soc = CheckedSoc("soc", word.substr(4));
     } else {
       call_text += word + " ";
     }

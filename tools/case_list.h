@@ -27,6 +27,9 @@ struct Overrides {
   std::optional<int> math;
 };
 
+// `name`, where it is one that CANOPY_SOC takes; else throws BadInput, which names `argument`.
+std::string CheckedSoc(const std::string& argument, const std::string& name);
+
 // One line of text: a call, and the words that lists add (docs/problem-text.md).
 Case ReadTextLine(const std::string& line, const Overrides& overrides);
 

@@ -104,13 +104,6 @@ void Thin(const CommandOptions& options, std::vector<CaseList>* lists) {
   }
 }
 
-std::FILE* OpenForWriting(const std::string& path) {
-  if (path.empty()) return nullptr;
-  std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "w");
-  if (file == nullptr) throw BadInput(path + ": cannot be written");
-  return file;
-}
-
 bool IsNpy(const std::string& word) { return word.ends_with(".npy"); }
 
 int Check(CommandOptions options) {
@@ -119,10 +112,14 @@ int Check(CommandOptions options) {
       throw BadInput("to compare .npy files, name two: ours, then golden");
     }
     options.files.dtype = options.dtype;
+    options.files.csv = options.csv;
     options.files.json = options.json;
     options.files.worst = options.list.check.worst;
     return CompareFiles(options.what[0], options.what[1], options.files);
   }
+  if (!options.files.plot.empty()) throw BadInput("--plot: draws the errors of two .npy files, of nothing else");
+  if (options.files.hf32) throw BadInput("--hf32: says how two .npy files were computed; a problem has math1 or math3");
+  if (!options.list.soc.empty()) CheckedSoc("--soc", options.list.soc);
   std::vector<CaseList> lists = ReadWhat(options);
   if (lists.empty()) throw BadInput("nothing to check: name a list, a problem or --random N");
   Thin(options, &lists);
@@ -131,14 +128,11 @@ int Check(CommandOptions options) {
   options.list.check.whole_flops = 1e9 * options.whole_gflop;
   const char* algorithm = std::getenv("CANOPY_ALGORITHM");
   options.list.check.direct = algorithm != nullptr && std::string(algorithm) == "direct";
-  options.list.csv = OpenForWriting(options.csv);
-  options.list.json = OpenForWriting(options.json);
+  const OutputFile csv(options.csv), json(options.json);
+  options.list.csv = csv.get();
+  options.list.json = json.get();
   if (options.list.csv != nullptr) WriteCsvHeader(options.list.csv);
-  const size_t failed = CheckLists(lists, options.list);
-  for (std::FILE* file : {options.list.csv, options.list.json}) {
-    if (file != nullptr && file != stdout) std::fclose(file);
-  }
-  return failed == 0 ? kPassed : kCheckFailed;
+  return CheckLists(lists, options.list) == 0 ? kPassed : kCheckFailed;
 }
 
 }  // namespace

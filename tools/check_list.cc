@@ -40,9 +40,6 @@ struct Job {
   const Case* a_case;
 };
 
-// In the case tables Ascend910B is short for Atlas A2; as a chip's name it is one of the training products.
-std::string ChipOf(const std::string& soc) { return soc == "Ascend910B" ? "Ascend910B1" : soc; }
-
 CaseReport CheckOne(const Case& a_case, const Runtime& runtime, const CheckOptions& options) {
   try {
     return CheckCase(a_case, runtime, options);
@@ -103,7 +100,7 @@ size_t CheckLists(const std::vector<CaseList>& lists, const ListOptions& options
   std::map<std::string, std::vector<Job>> by_chip;
   for (size_t i = 0; i < lists.size(); ++i) {
     for (const Case& a_case : lists[i].cases) {
-      by_chip[ChipOf(a_case.soc.empty() ? options.soc : a_case.soc)].push_back({i, &a_case});
+      by_chip[a_case.soc.empty() ? options.soc : a_case.soc].push_back({i, &a_case});
     }
     tallies[i].total = lists[i].cases.size();
   }

@@ -30,6 +30,7 @@ struct CompareFilesOptions {
   std::string dtype;  // of raw files; empty: bf16 for u2
   bool hf32 = false;
   int worst = 10;
+  std::string csv;
   std::string json;
   std::string plot;  // a .png file for the histogram
 };

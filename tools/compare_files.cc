@@ -33,9 +33,28 @@ numerics::DType TypeOfFile(const std::string& path, const NpyArray& array, const
   return dtype;
 }
 
+const char* NameOfFileType(const NpyArray& array, numerics::DType dtype) {
+  return array.type == "f8" ? "DOUBLE" : TypeName(ToAclType(dtype));
+}
+
+void WriteReports(const std::string& name, const OutputReport& report, const CompareFilesOptions& options) {
+  Case files;
+  files.id = name;
+  files.only_files = true;
+  CaseReport whole;
+  whole.outputs.push_back(report);
+  const OutputFile csv(options.csv), json(options.json);
+  if (csv.get() != nullptr) {
+    WriteCsvHeader(csv.get());
+    WriteCsv(csv.get(), files, whole);
+  }
+  if (json.get() != nullptr) WriteJson(json.get(), files, whole);
+}
+
 }  // namespace
 
 int CompareFiles(const std::string& ours, const std::string& golden, const CompareFilesOptions& options) {
+  if (!options.dtype.empty()) ParseDType(options.dtype);
   const NpyArray a = ReadNpy(ours);
   const NpyArray g = ReadNpy(golden);
   if (a.shape != g.shape) {
@@ -43,6 +62,10 @@ int CompareFiles(const std::string& ours, const std::string& golden, const Compa
                    ShapeText(g.shape));
   }
   const numerics::DType dtype = TypeOfFile(ours, a, options.dtype);
+  const numerics::DType golden_dtype = TypeOfFile(golden, g, options.dtype);
+  if (options.hf32 && dtype != numerics::DType::kFloat32) {
+    throw BadInput("--hf32: " + ours + " is " + NameOfFileType(a, dtype) + "; allowed is FLOAT");
+  }
   const std::vector<double> wide = NpyValues(a, dtype);
   CompareOptions compare;
   compare.hf32 = options.hf32;
@@ -51,14 +74,14 @@ int CompareFiles(const std::string& ours, const std::string& golden, const Compa
   report.output = CallTensor::kOutput;
   report.dtype = ToAclType(dtype);
   report.shape = a.shape;
-  report.errors =
-      Compare(dtype, {wide.begin(), wide.end()}, NpyValues(g, TypeOfFile(golden, g, options.dtype)), {}, compare);
+  report.errors = Compare(dtype, {wide.begin(), wide.end()}, NpyValues(g, golden_dtype), {}, compare);
   Gate gate;
   gate.norm = 1;  // the golden file may come from a device: only the vendor's criteria are asked for
   report.faults = Judge(report.errors, gate, options.hf32);
 
   const Errors& e = report.errors;
-  std::printf("%s against %s: %s, %s\n", ours.c_str(), golden.c_str(), ShapeText(a.shape).c_str(),
+  std::printf("%s (%s) against %s (%s): %s, judged as %s\n", ours.c_str(), NameOfFileType(a, dtype), golden.c_str(),
+              NameOfFileType(g, golden_dtype), ShapeText(a.shape).c_str(),
               options.hf32 ? "HF32" : TypeName(report.dtype));
   std::printf("  equal once rounded      %lld of %lld\n", static_cast<long long>(e.exact),
               static_cast<long long>(e.count));
@@ -79,21 +102,12 @@ int CompareFiles(const std::string& ours, const std::string& golden, const Compa
   std::printf("%s\n", report.faults.empty() ? "PASS" : "FAIL");
   if (!options.plot.empty()) {
     std::ofstream file(options.plot, std::ios::binary);
-    file << EncodePng(DrawHistogram(e, std::filesystem::path(ours).filename().string() + ": elements by error"));
+    file << EncodePng(
+        DrawHistogram(e, std::filesystem::path(ours).filename().string() + ": elements by error, log scale"));
     file.close();
     if (!file) throw BadInput(options.plot + ": cannot be written");
   }
-  if (!options.json.empty()) {
-    std::FILE* file = options.json == "-" ? stdout : std::fopen(options.json.c_str(), "w");
-    if (file == nullptr) throw BadInput(options.json + ": cannot be written");
-    Case named;
-    named.id = ours;
-    named.op = CallOp::kConvForward;
-    CaseReport whole;
-    whole.outputs.push_back(report);
-    WriteJson(file, named, whole);
-    if (file != stdout) std::fclose(file);
-  }
+  WriteReports(ours + " against " + golden, report, options);
   return report.faults.empty() ? kPassed : kCheckFailed;
 }
 

@@ -16,10 +16,7 @@ struct ExplainOptions {
 };
 
 const product::Product& ProductNamed(const std::string& name) {
-  const product::Product* found = product::FindProduct(name);
-  if (found == nullptr)
-    throw BadInput("--soc: was \"" + name + "\"; allowed are all and " + product::KnownProductNames());
-  return *found;
+  return *product::FindProduct(CheckedSoc("--soc", name));
 }
 
 void PrintFindings(const char* heading, const std::vector<opapi::Finding>& findings) {

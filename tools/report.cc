@@ -2,8 +2,12 @@
 #include "tools/report.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "tools/case_list.h"
 
 namespace canopy::tools {
 namespace {
@@ -27,6 +31,12 @@ double GigaflopsPerSecond(const CaseReport& report) {
   return report.seconds > 0 ? report.flops / report.seconds / 1e9 : 0;
 }
 
+// Two files have neither function nor parameters.
+const char* FunctionOf(const Case& a_case) { return a_case.only_files ? "" : FunctionName(a_case.op); }
+const char* OutputNameOf(const Case& a_case, const OutputReport& output) {
+  return a_case.only_files ? "" : ParameterName(a_case.op, output.output);
+}
+
 nlohmann::json Number(double value) {  // JSON has no Inf and NaN
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
@@ -41,7 +51,7 @@ nlohmann::json OutputJson(const Case& a_case, const OutputReport& output) {
                      {"golden", Number(element.golden)},
                      {"ulps", Number(element.ulps)}});
   }
-  return {{"output", ParameterName(a_case.op, output.output)},
+  return {{"output", OutputNameOf(a_case, output)},
           {"dtype", TypeName(output.dtype)},
           {"shape", output.shape},
           {"sampled", output.sampled},
@@ -118,7 +128,7 @@ void PrintHistogram(std::FILE* out, const Errors& errors) {
 void PrintCaseReport(std::FILE* out, const Case& a_case, const CaseReport& report, Detail detail) {
   const bool passed = report.passed();
   if (passed && detail == Detail::kFailures) return;
-  std::fprintf(out, "%s  %s  %s", Verdict(passed), a_case.id.c_str(), FunctionName(a_case.op));
+  std::fprintf(out, "%s  %s  %s", Verdict(passed), a_case.id.c_str(), FunctionOf(a_case));
   if (report.status == 0)
     std::fprintf(out, "  %.3f ms  %.1f GFLOP/s", 1e3 * report.seconds, GigaflopsPerSecond(report));
   std::fputc('\n', out);
@@ -126,7 +136,7 @@ void PrintCaseReport(std::FILE* out, const Case& a_case, const CaseReport& repor
   for (const std::string& fault : report.faults) std::fprintf(out, "    %s\n", fault.c_str());
   if (report.status != 0) std::fprintf(out, "    %d: %s\n", report.status, report.message.c_str());
   for (const OutputReport& output : report.outputs) {
-    std::fprintf(out, "    %-11s %-8s %10lld ", ParameterName(a_case.op, output.output), TypeName(output.dtype),
+    std::fprintf(out, "    %-11s %-8s %10lld ", OutputNameOf(a_case, output), TypeName(output.dtype),
                  static_cast<long long>(output.errors.count));
     PrintErrors(out, output.errors);
     std::fprintf(out, "  %s%s%s\n", Verdict(output.faults.empty()), output.sampled ? " (sampled)" : "",
@@ -137,6 +147,16 @@ void PrintCaseReport(std::FILE* out, const Case& a_case, const CaseReport& repor
   }
 }
 
+OutputFile::OutputFile(const std::string& path) {
+  if (path.empty()) return;
+  file_ = path == "-" ? stdout : std::fopen(path.c_str(), "w");
+  if (file_ == nullptr) throw BadInput(path + ": cannot be written: " + std::strerror(errno));
+}
+
+OutputFile::~OutputFile() {
+  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+}
+
 void WriteCsvHeader(std::FILE* out) {
   std::fputs(
       "case,function,status,output,dtype,shape,sampled,elements,bit_exact,misplaced_nan,misplaced_inf,norm_error,"
@@ -145,7 +165,7 @@ void WriteCsvHeader(std::FILE* out) {
 }
 
 void WriteCsv(std::FILE* out, const Case& a_case, const CaseReport& report) {
-  const std::string begin = Quoted(a_case.id) + "," + FunctionName(a_case.op) + "," + std::to_string(report.status);
+  const std::string begin = Quoted(a_case.id) + "," + FunctionOf(a_case) + "," + std::to_string(report.status);
   if (report.outputs.empty()) {
     std::fprintf(out, "%s,,,,,,,,,,,,,,,,,,%s,%s,%.6g,%.6g\n", begin.c_str(), Verdict(report.passed()),
                  Quoted(Joined(report.faults)).c_str(), 1e3 * report.seconds, GigaflopsPerSecond(report));
@@ -156,7 +176,7 @@ void WriteCsv(std::FILE* out, const Case& a_case, const CaseReport& report) {
     faults.insert(faults.end(), output.faults.begin(), output.faults.end());
     std::fprintf(
         out, "%s,%s,%s,%s,%d,%lld,%lld,%lld,%lld,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.9g,%s,%s,%.6g,%.6g\n",
-        begin.c_str(), ParameterName(a_case.op, output.output), TypeName(output.dtype), ShapeText(output.shape).c_str(),
+        begin.c_str(), OutputNameOf(a_case, output), TypeName(output.dtype), ShapeText(output.shape).c_str(),
         output.sampled ? 1 : 0, static_cast<long long>(e.count), static_cast<long long>(e.exact),
         static_cast<long long>(e.misplaced_nan), static_cast<long long>(e.misplaced_inf), e.norm, e.mere, e.mare,
         e.mare_large, e.mixed_good, e.max_abs, e.max_ulps, e.close_bad, e.cosine, Verdict(faults.empty()),
@@ -166,7 +186,7 @@ void WriteCsv(std::FILE* out, const Case& a_case, const CaseReport& report) {
 
 void WriteJson(std::FILE* out, const Case& a_case, const CaseReport& report) {
   nlohmann::json line = {{"case", a_case.id},
-                         {"function", FunctionName(a_case.op)},
+                         {"function", FunctionOf(a_case)},
                          {"status", report.status},
                          {"message", report.message},
                          {"faults", report.faults},

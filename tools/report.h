@@ -30,6 +30,20 @@ void PrintHistogram(std::FILE* out, const Errors& errors);
 void PrintErrorsHeader(std::FILE* out, const char* indent);
 void PrintErrors(std::FILE* out, const Errors& errors);
 
+// A report's file: '-' is standard output, an empty path none. Throws BadInput where it cannot be written.
+class OutputFile {
+ public:
+  explicit OutputFile(const std::string& path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  std::FILE* get() const { return file_; }
+
+ private:
+  std::FILE* file_ = nullptr;
+};
+
 void WriteCsvHeader(std::FILE* out);
 void WriteCsv(std::FILE* out, const Case& a_case, const CaseReport& report);
 void WriteJson(std::FILE* out, const Case& a_case, const CaseReport& report);

@@ -73,6 +73,33 @@ TEST_F(CommandLine, BadUsageExitsWithTwo) {
 
 TEST_F(CommandLine, AnUnknownProductIsRefusedWithTheKnownOnes) {
   ExpectSays(Canopy("info", "CANOPY_SOC=Ascend1"), 2, {"Ascend1", "Ascend910B1"});
+  const std::string problem = "conv_backward ci3 co4 in9x9 k3";
+  for (const char* command : {"check ", "explain "}) {
+    ExpectSays(Canopy(command + problem + " --soc Ascend1"), 2, {"--soc: was \"Ascend1\"", "Ascend910B1", "Ascend950"});
+  }
+  ExpectSays(Canopy("explain " + problem, "CANOPY_SOC=Ascend1"), 2, {"CANOPY_SOC: was \"Ascend1\"", "Ascend910B1"});
+  ExpectSays(Canopy("check " + Write("soc.txt", problem + "\n" + problem + " soc=Ascend1\n")), 2,
+             {"soc.txt:2: soc: was \"Ascend1\"", "Ascend910B1"});
+}
+
+TEST_F(CommandLine, PlainAscend910BIsATrainingChipOutsideOfCaseTables) {
+  // It was taken for Atlas A2 in --soc and soc=, where explain and CANOPY_SOC take it for what it is.
+  ExpectSays(Canopy("check conv_backward ci3 co4 in9x9 k3 math3 --soc Ascend910B"), 1, {"Ascend910B (Atlas training)"});
+  ExpectSays(Canopy("check 'conv_backward ci3 co4 in9x9 k3 math3 soc=Ascend910B expect=161002'"), 0, {"1 of 1 passed"});
+}
+
+TEST_F(CommandLine, ExplainTellsEachProductsVerdictAndTheRule) {
+  const std::string volume = "explain conv_backward ci8 co8 in8x8x8 k3 p300 math1";
+  ExpectSays(
+      Canopy(volume + " --soc all"), 0,
+      {"Ascend910A         Atlas training     161002   three-d: input rank: was 5",
+       "Ascend910B1        Atlas A2           accepted beyond a limit", "padding (H): was 300; allowed is 0 to 255",
+       "Ascend950PR_9589   Ascend 950         accepted", "HF32 with 10", "Ascend310B1        Atlas 200I/500 A2  161002",
+       "rule three-d: the product offers 3D", "plan"});
+  ExpectSays(Canopy(volume), 0,
+             {"accepted", "limit documented-limits", "CANOPY_LIMITS=documented", "precision", "plan"});
+  ExpectSays(Canopy(volume + " --soc Ascend310P"), 1, {"refused with 161002", "rule: the product offers 3D"});
+  ExpectSays(Canopy("explain conv_backward ci8"), 2, {"missing"});
 }
 
 TEST_F(CommandLine, InfoNamesTheProductAndTheProcessor) {
@@ -137,6 +164,33 @@ TEST_F(CommandLine, RunReadsAndWritesFilesAndCheckComparesThem) {
   ExpectSays(Canopy("check " + folder_ + "/output.npy"), 2, {"name two"});
   ExpectSays(Canopy("check " + folder_ + "/output.npy " + folder_ + "/weight.npy"), 2,
              {"shapes differ", "1x1x2", "1x1x1"});
+}
+
+TEST_F(CommandLine, ComparedFilesAreNamedWithTheirTypesAndReported) {
+  // Two files and --csv gave no report, --json one of a function that nobody had called.
+  const std::string ours = folder_ + "/ours.npy", golden = folder_ + "/golden.npy";
+  WriteNpy(ours, {"f2", {2}, {0, 0x3C, 0, 0x7E}});                      // 1, NaN
+  WriteNpy(golden, {"f4", {2}, {0, 0, 0x80, 0x3F, 0, 0, 0x80, 0x7F}});  // 1, Inf
+  const std::string both = "check " + ours + " " + golden;
+  ExpectSays(Canopy(both + " --csv " + folder_ + "/r.csv --json " + folder_ + "/r.json"), 1,
+             {"ours.npy (FLOAT16) against", "golden.npy (FLOAT): 2, judged as FLOAT16", "misplaced NaN", "[1]"});
+  std::ifstream csv(folder_ + "/r.csv");
+  std::string header, row;
+  ASSERT_TRUE(std::getline(csv, header) && std::getline(csv, row));
+  EXPECT_NE(row.find("golden.npy\",,0,,FLOAT16,2,0,2,1,1,0,"), std::string::npos) << row;
+  const nlohmann::json report = nlohmann::json::parse(std::ifstream(folder_ + "/r.json"));
+  EXPECT_EQ(report["function"], "");
+  EXPECT_EQ(report["outputs"][0]["misplaced_nan"], 1);
+  EXPECT_EQ(report["outputs"][0]["worst"][0]["actual"], "nan");
+  ExpectSays(Canopy(both + " --csv /nowhere/r.csv"), 2, {"/nowhere/r.csv", "cannot be written"});
+  ExpectSays(Canopy(both + " --dtype f64"), 2, {"f64", "allowed: f32"});
+  ExpectSays(Canopy(both + " --hf32"), 2, {"--hf32", "FLOAT16", "allowed is FLOAT"});
+}
+
+TEST_F(CommandLine, OptionsOfFilesAreRefusedForProblems) {
+  const std::string problem = "check conv_forward ci1 co1 in2 k1 ";
+  ExpectSays(Canopy(problem + "--plot " + folder_ + "/x.png"), 2, {"--plot", "two .npy files"});
+  ExpectSays(Canopy(problem + "--hf32"), 2, {"--hf32", "math1"});
 }
 
 TEST_F(CommandLine, RunRefusesFilesThatDoNotFitTheProblem) {
