@@ -60,6 +60,14 @@ TEST(ExplainTest, ALimitOfTheDeviceIsListedAndDoesNotRefuse) {
   EXPECT_NE(explanation.limits[0].message.find("was 300"), std::string::npos) << explanation.limits[0].message;
 }
 
+TEST(ExplainTest, WhatARuleDemandsIsNoRemark) {
+  // HIFLOAT8 demands a FLOAT gradWeight; a remark asked for HIFLOAT8, which is refused.
+  const Explanation explanation =
+      ExplainOn("Ascend950", "conv_backward hif8 ci4 co4 in5x5 k3 transposed mask110 grad_weight:f32");
+  EXPECT_EQ(explanation.code, 0);
+  EXPECT_TRUE(explanation.remarks.empty()) << explanation.remarks[0].message;
+}
+
 TEST(ExplainTest, EveryOperatorOfTheTextFormCanBeAsked) {
   for (const char* text : {"conv_backward f32 n1 ci4 co4 in8x8 k3", "tbc_backward f32 t9 b2 ci4 co4 k3",
                            "conv_forward f32 n1 ci4 co4 in8x8 k3", "tbc_forward f32 t9 b2 ci4 co4 k3"}) {
