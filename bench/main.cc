@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 
+#include "bench/latency.h"
 #include "bench/load.h"
 #include "bench/machine_loops.h"
 #include "bench/record.h"
@@ -27,11 +28,11 @@ struct Options {
   bool tune = false;
   bool plans = false;
   bool list = false;
+  bool latency = false;
 };
 
 void AddOptions(CLI::App* app, Options* options) {
-  app->add_option("problems", options->sources, "Lists (text lines or .jsonl), or single problems in quotes")
-      ->required();
+  app->add_option("problems", options->sources, "Lists (text lines or .jsonl), or single problems in quotes");
   app->add_option("--threads", options->threads, "Numbers of threads")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -60,6 +61,8 @@ void AddOptions(CLI::App* app, Options* options) {
       "Time each algorithm alone and show where the plan's choice is not the fastest; other peers on request");
   app->add_flag("--plans", options->plans, "Show Canopy's whole plan of each case");
   app->add_flag("--list", options->list, "Show the cases and time nothing");
+  app->add_flag("--latency", options->latency,
+                "Time each step of a call alone, in this process; without problems, of a tiny one");
 }
 
 std::vector<BenchCase> Load(const Options& options) {
@@ -102,6 +105,15 @@ json MeasureMachine(const Options& options, std::map<int, Bandwidth>* bandwidths
   return machine;
 }
 
+int ReportLatencies(const std::vector<BenchCase>& cases) {
+  constexpr int kSamples = 2000;
+  for (const BenchCase& a_case : cases) {
+    std::printf("%s\n%s", conv::FormatCall(a_case.call).c_str(),
+                LatencyTable(MeasureLatencies(a_case.call, kSamples)).c_str());
+  }
+  return 0;
+}
+
 int Run(const Options& options, const std::string& command) {
   const std::vector<BenchCase> cases = Load(options);
   if (options.list) {
@@ -111,6 +123,7 @@ int Run(const Options& options, const std::string& command) {
     }
     return 0;
   }
+  if (options.latency) return ReportLatencies(cases);
   std::map<int, Bandwidth> bandwidths;
   json header = {{"command", command}, {"machine", MeasureMachine(options, &bandwidths)}};
   std::vector<std::unique_ptr<Team>> teams;
@@ -151,6 +164,10 @@ int main(int argc, char** argv) {
   options.team.torch_peer = CANOPY_BENCH_TORCH_PEER;
   AddOptions(&app, &options);
   CLI11_PARSE(app, argc, argv);
+  if (options.sources.empty()) {
+    if (!options.latency) return app.exit(CLI::RequiredError("problems"));
+    options.sources = {kTinyProblem};
+  }
   const auto has = [&](const char* peer) {
     return std::find(options.peers.begin(), options.peers.end(), peer) != options.peers.end();
   };

@@ -15,6 +15,13 @@ double Median(std::vector<double> values) {
   return (values[middle] + *std::max_element(values.begin(), values.begin() + middle)) / 2;
 }
 
+double Percentile(std::vector<double> values, int percent) {
+  if (values.empty()) return 0;
+  const size_t index = (values.size() * static_cast<size_t>(percent) + 99) / 100 - 1;
+  std::nth_element(values.begin(), values.begin() + index, values.end());
+  return values[index];
+}
+
 double GeometricMean(const std::vector<double>& values) {
   double sum = 0;
   int count = 0;

@@ -16,6 +16,15 @@ TEST(Statistics, TheMedianIsInTheMiddle) {
   EXPECT_EQ(Median({9, 1, 4, 2}), 3);
 }
 
+TEST(Statistics, APercentileIsTheLeastValueThatSoManyDoNotExceed) {
+  EXPECT_EQ(Percentile({}, 10), 0);
+  EXPECT_EQ(Percentile({3}, 10), 3);
+  EXPECT_EQ(Percentile({9, 1, 4, 2}, 10), 1);
+  EXPECT_EQ(Percentile({9, 1, 4, 2}, 50), 2);
+  EXPECT_EQ(Percentile({9, 1, 4, 2}, 51), 4);
+  EXPECT_EQ(Percentile({9, 1, 4, 2}, 100), 9);
+}
+
 TEST(Statistics, TheGeometricMeanLeavesOutWhatIsMissing) {
   EXPECT_DOUBLE_EQ(GeometricMean({2, 8}), 4);
   EXPECT_DOUBLE_EQ(GeometricMean({2, 0, 8}), 4);
