@@ -2,38 +2,42 @@
 #include "conv/plan.h"
 
 #include <cstring>
+#include <utility>
 
 namespace canopy::conv {
 namespace {
 
 constexpr Computation kAll[] = {kForward, kBackwardData, kBackwardWeights, kBiasFromOutput, kBiasFromInput};
 
-// The cheapest of those that accept; the reference only where none does.
-const Algorithm& Choose(const ConvProblem& problem, Computation computation, const char* only, std::string* refusals) {
-  const Algorithm* best = nullptr;
+// Plans by the cheapest of those that accept; by the reference only where none does.
+PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
+                     plan::WorkspaceLedger* ledger) {
+  PlannedStep planned{computation, nullptr, nullptr, ""};
+  plan::WorkspaceLedger booked;
   double least = 0;
   for (int i = 0; i < kAlgorithmCount - 1; ++i) {
     const Algorithm& algorithm = kAlgorithms[i];
     if (only != nullptr && std::strcmp(only, algorithm.name) != 0) continue;
     const std::string refusal = algorithm.accepts(problem, computation);
     if (!refusal.empty()) {
-      *refusals += std::string(algorithm.name) + ": " + refusal + "; ";
+      planned.refusals.append(algorithm.name).append(": ").append(refusal).append("; ");
       continue;
     }
-    plan::WorkspaceLedger unused;
-    const double work = algorithm.make_step(problem, computation, &unused)->Work();
-    if (best == nullptr || work < least) {
-      best = &algorithm;
-      least = work;
-    }
+    // Each books on a copy, so that the winner need not be made a second time: steps cost more than ledgers.
+    plan::WorkspaceLedger trial = *ledger;
+    std::unique_ptr<Step> step = algorithm.make_step(problem, computation, &trial);
+    const double work = step->Work();
+    if (planned.algorithm != nullptr && work >= least) continue;
+    planned.algorithm = &algorithm;
+    planned.step = std::move(step);
+    booked = std::move(trial);
+    least = work;
   }
-  return best != nullptr ? *best : kAlgorithms[kAlgorithmCount - 1];
-}
-
-PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
-                     plan::WorkspaceLedger* ledger) {
-  PlannedStep planned{computation, nullptr, nullptr, ""};
-  planned.algorithm = &Choose(problem, computation, only, &planned.refusals);
+  if (planned.algorithm != nullptr) {
+    *ledger = std::move(booked);
+    return planned;
+  }
+  planned.algorithm = &kAlgorithms[kAlgorithmCount - 1];
   planned.step = planned.algorithm->make_step(problem, computation, ledger);
   return planned;
 }
