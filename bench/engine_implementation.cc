@@ -33,7 +33,9 @@ struct Runnable {
 
   explicit Runnable(std::unique_ptr<conv::Plan> made)
       : plan(std::move(made)), workspace(AllocateBytes(conv::WorkspaceBytes(*plan) + 1)) {}
-  void Run(const conv::Buffers& buffers) const { conv::Run(*plan, buffers, workspace.get()); }
+  void Run(const conv::Buffers& buffers) const {
+    conv::Run(*plan, buffers, workspace.get(), plan->problem.rule.saturate);
+  }
 };
 
 class Engine final : public Implementation {

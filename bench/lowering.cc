@@ -62,11 +62,11 @@ void Set(Role role, char* address, conv::Buffers* buffers) {
 }
 
 template <class Arguments>
-Lowering Lower(opapi::Lowered (*lower)(const Arguments&, const product::Product&, bool), const Arguments& arguments,
+Lowering Lower(opapi::Lowered (*lower)(const Arguments&, const product::Product&), const Arguments& arguments,
                const conv::Call& call, const Addresses& addresses) {
   const product::Product* product = product::CurrentProduct();
   if (product == nullptr) throw std::runtime_error("CANOPY_SOC names no product");
-  const opapi::Lowered lowered = lower(arguments, *product, !product->inf_nan_mode);
+  const opapi::Lowered lowered = lower(arguments, *product);
   Lowering result{lowered.problem, {}};
   for (int i = 0; i < lowered.binding_count; ++i) {
     const opapi::Lowered::Binding& binding = lowered.bindings[i];

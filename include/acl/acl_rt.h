@@ -367,8 +367,9 @@ ACL_FUNC_VISIBILITY aclError aclrtGetDeviceInfo(uint32_t deviceId, aclrtDevAttr 
 // 7 and 0. Either pointer may be null.
 ACL_FUNC_VISIBILITY aclError aclrtDeviceGetStreamPriorityRange(int32_t* leastPriority, int32_t* greatestPriority);
 
-// What results too large for their type become: the largest finite value, or Inf. Chips with INFNAN only or SATURATION
-// only refuse the other with 207000; ACL_RT_OVERFLOW_MODE_UNDEF gives 107000. Belongs to the current device.
+// What results too large for their type become: the largest finite value, or Inf. Holds for streams of the current
+// device that are created afterwards; earlier ones, the default stream among them, stay as they are. Chips with INFNAN
+// only or SATURATION only refuse the other with 207000; ACL_RT_OVERFLOW_MODE_UNDEF gives 107000.
 ACL_FUNC_VISIBILITY aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode);
 ACL_FUNC_VISIBILITY aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode* mode);
 

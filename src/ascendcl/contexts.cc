@@ -10,6 +10,7 @@
 #include "ascendcl/clock.h"
 #include "ascendcl/report_queue.h"
 #include "ascendcl/runtime.h"
+#include "ascendcl/saturation.h"
 #include "ascendcl/scheduler.h"
 #include "ascendcl/thread_state.h"
 #include "ascendcl/waiting.h"
@@ -35,6 +36,7 @@ base::Status NewStream(Context& context, uint32_t priority, uint32_t flags, Stre
   created->device = context.device;
   created->priority = priority;
   created->flags = flags;
+  created->saturate = Saturates(*context.device);
   created->handle = runtime.streams.Insert(created.get());
   if (created->handle == nullptr) {
     return Refuse(ACL_ERROR_RT_NO_STREAM_RESOURCE, "the process has %zu streams, which is the limit",

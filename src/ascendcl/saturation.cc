@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What overflow gives: a property of the device, within what the emulated chip can do.
+// What overflow gives: chosen for a device, within what the emulated chip can do, and kept by the streams made since.
+#include "ascendcl/saturation.h"
+
 #include "acl/acl_rt.h"
 #include "ascendcl/boundary.h"
-#include "ascendcl/process_options.h"
-#include "ascendcl/runtime.h"
 #include "ascendcl/soc.h"
-#include "ascendcl/thread_state.h"
 #include "product/product.h"
 
 namespace canopy::ascendcl {
@@ -50,16 +49,8 @@ base::Status GetMode(aclrtFloatOverflowMode* mode) {
 
 }  // namespace
 
-bool SaturationMode() noexcept {
-  aclrtFloatOverflowMode mode = ACL_RT_OVERFLOW_MODE_UNDEF;
-  try {
-    const RuntimeLock lock(Runtime::Get().mutex);
-    const Context* context = Runtime::Get().contexts.Find(CurrentThread().context);
-    mode = context != nullptr ? context->device->overflow_mode.value_or(DefaultMode()) : DefaultMode();
-  } catch (...) {  // no memory for the runtime: the default is as good
-    mode = DefaultMode();
-  }
-  return mode == ACL_RT_OVERFLOW_MODE_SATURATION;
+bool Saturates(const Device& device) {
+  return device.overflow_mode.value_or(DefaultMode()) == ACL_RT_OVERFLOW_MODE_SATURATION;
 }
 
 }  // namespace canopy::ascendcl

@@ -31,6 +31,7 @@ struct Stream {
   uint32_t priority = 0;
   uint32_t flags = 0;
   uint32_t overflow_switch = 0;
+  bool saturate = false;  // what overflow gives: as the device was set when the stream was made
   ResLimits limits;
 
   // The queue. A running task is no longer in it; a control task stays at the head until it has passed.

@@ -56,8 +56,12 @@ aclError ReadStream(const char* function, aclrtStream handle, const char* name, 
 }  // namespace
 
 aclError Submit(aclrtStream stream, Task* task) noexcept {
-  return Boundary("a stream's queue",
-                  [=] { return UseStream(stream, [task](Stream& found) { Enqueue(found, *task); }); });
+  return Boundary("a stream's queue", [=] {
+    return UseStream(stream, [task](Stream& found) {
+      task->saturate = found.saturate;
+      Enqueue(found, *task);
+    });
+  });
 }
 
 }  // namespace canopy::ascendcl

@@ -26,6 +26,9 @@ class CANOPY_EXPORT Task {
   // Below the parallel threshold: a thread waiting in a synchronise call may run it itself.
   bool small = false;
 
+  // Submit's gift: whether overflow gives the greatest finite value, as the stream was made.
+  bool saturate = false;
+
  private:
   friend struct TaskQueueAccess;
   Task* next_ = nullptr;

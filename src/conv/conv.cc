@@ -81,8 +81,10 @@ std::string AlgorithmNames(const Plan& plan) {
   return text;
 }
 
-void Run(const Plan& plan, const Buffers& buffers, void* workspace) noexcept {
-  for (const PlannedStep& planned : plan.steps) planned.step->Run(plan.problem, buffers, plan.ledger, workspace);
+void Run(const Plan& plan, const Buffers& buffers, void* workspace, bool saturate) noexcept {
+  ConvProblem problem = plan.problem;
+  problem.rule.saturate = saturate;
+  for (const PlannedStep& planned : plan.steps) planned.step->Run(problem, buffers, plan.ledger, workspace);
 }
 
 }  // namespace canopy::conv

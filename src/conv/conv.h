@@ -33,8 +33,9 @@ std::string Describe(const Plan& plan);
 std::string AlgorithmNames(const Plan& plan);
 
 // Computes every wanted result, synchronously, allocating nothing; touches only the operands' elements and the
-// workspace. Several threads may run one plan at once with different workspaces.
-void Run(const Plan& plan, const Buffers& buffers, void* workspace) noexcept;
+// workspace. Several threads may run one plan at once with different workspaces. `saturate` stands in for the
+// problem's: a stream decides it, and the stream is known only now.
+void Run(const Plan& plan, const Buffers& buffers, void* workspace, bool saturate) noexcept;
 
 }  // namespace canopy::conv
 

@@ -29,8 +29,9 @@ class CANOPY_EXPORT OperatorRun {
   // Asked in phase 2, before queueing: refuses, for instance, a null address of a tensor that has elements.
   virtual base::Status Check(const TensorAddresses& addresses) const = 0;
 
-  // Computes, synchronously, allocating nothing. Returns 0 or an aclnn status.
-  virtual int Run(void* workspace, const TensorAddresses& addresses) const noexcept = 0;
+  // Computes, synchronously, allocating nothing. `saturate`: results overflow to the greatest finite value, as the
+  // stream demands. Returns 0 or an aclnn status.
+  virtual int Run(void* workspace, const TensorAddresses& addresses, bool saturate) const noexcept = 0;
 };
 
 struct ExecutorSpec {

@@ -11,7 +11,7 @@
 namespace canopy::nnopbase {
 
 aclError QueuedRun::Run() noexcept {
-  const int code = executor_->spec_.run->Run(workspace_, addresses_);
+  const int code = executor_->spec_.run->Run(workspace_, addresses_, saturate);
   if (code != 0) Refuse(code, "%s: the run failed with %d.", executor_->name(), code);
   return code;
 }

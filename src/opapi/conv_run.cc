@@ -94,13 +94,13 @@ base::Status ConvRun::Check(const nnopbase::TensorAddresses& addresses) const {
   return {};
 }
 
-void ConvRun::Compute(void* workspace, const nnopbase::TensorAddresses& addresses) const noexcept {
+void ConvRun::Compute(void* workspace, const nnopbase::TensorAddresses& addresses, bool saturate) const noexcept {
   if (plan_ != nullptr) {
     conv::Buffers buffers;
     for (int i = 0; i < slot_count_; ++i) {
       SetBuffer(&buffers, slots_[i].role, AddressIn(addresses, i, slots_[i].offset_bytes));
     }
-    conv::Run(*plan_, buffers, workspace);
+    conv::Run(*plan_, buffers, workspace, saturate);
   }
   for (const Zeros& zeros : zeros_) {
     FillZeros(zeros.view, numerics::ElementBytes(ToDType(zeros.view.dtype)),
@@ -108,13 +108,13 @@ void ConvRun::Compute(void* workspace, const nnopbase::TensorAddresses& addresse
   }
 }
 
-int ConvRun::Run(void* workspace, const nnopbase::TensorAddresses& addresses) const noexcept {
+int ConvRun::Run(void* workspace, const nnopbase::TensorAddresses& addresses, bool saturate) const noexcept {
   if (base::Verbosity() == 0) {
-    Compute(workspace, addresses);
+    Compute(workspace, addresses, saturate);
     return 0;
   }
   const auto begin = std::chrono::steady_clock::now();
-  Compute(workspace, addresses);
+  Compute(workspace, addresses, saturate);
   const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
   base::VerboseLine("%s %.3f ms %.1f GFLOP/s", text_.c_str(), elapsed.count(), flops_ / elapsed.count() * 1e-6);
   return 0;

@@ -22,7 +22,7 @@ class ConvRun final : public nnopbase::OperatorRun {
   ConvRun(const char* operator_name, const Lowered& lowered, std::shared_ptr<const conv::Plan> plan, std::string text);
 
   base::Status Check(const nnopbase::TensorAddresses& addresses) const override;
-  int Run(void* workspace, const nnopbase::TensorAddresses& addresses) const noexcept override;
+  int Run(void* workspace, const nnopbase::TensorAddresses& addresses, bool saturate) const noexcept override;
 
  private:
   struct Slot {
@@ -36,7 +36,7 @@ class ConvRun final : public nnopbase::OperatorRun {
     nnopbase::TensorView view;
   };
 
-  void Compute(void* workspace, const nnopbase::TensorAddresses& addresses) const noexcept;
+  void Compute(void* workspace, const nnopbase::TensorAddresses& addresses, bool saturate) const noexcept;
 
   const char* const operator_name_;
   const std::shared_ptr<const conv::Plan> plan_;

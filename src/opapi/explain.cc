@@ -76,7 +76,7 @@ std::vector<std::string> PrecisionOf(const Lowered& lowered) {
 
 template <class Arguments>
 Explanation Walk(const Arguments& arguments, std::span<const Rule<Arguments>> rules,
-                 Lowered (*lower)(const Arguments&, const product::Product&, bool), const product::Product& product) {
+                 Lowered (*lower)(const Arguments&, const product::Product&), const product::Product& product) {
   Explanation explanation;
   for (const Rule<Arguments>& rule : rules) {
     if (rule.applies != nullptr && !rule.applies(arguments, product)) continue;
@@ -93,7 +93,7 @@ Explanation Walk(const Arguments& arguments, std::span<const Rule<Arguments>> ru
       return explanation;  // what comes after relies on it
     }
   }
-  const Lowered lowered = lower(arguments, product, !product.inf_nan_mode);
+  const Lowered lowered = lower(arguments, product);
   explanation.precision = PrecisionOf(lowered);
   std::shared_ptr<const conv::Plan> plan;
   if (lowered.problem.computations == 0) {

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 
-#include "ascendcl/process_options.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "nnopbase/executor.h"
@@ -24,7 +23,7 @@ template <class Arguments>
 struct Operator {
   const char* name;  // "aclnnConvolutionBackward"
   std::span<const Rule<Arguments>> (*rules)();
-  Lowered (*lower)(const Arguments& arguments, const product::Product& product, bool saturate);
+  Lowered (*lower)(const Arguments& arguments, const product::Product& product);
   std::string (*text)(const Arguments& arguments);  // the call's text form
 };
 
@@ -42,8 +41,7 @@ aclnnStatus CheckAndLaunch(const Operator<Arguments>& op, const Arguments& argum
   const product::Product* product = product::CurrentProduct();
   const Verdict verdict = Walk(op.rules(), arguments, product, CurrentPolicy());
   if (!verdict.status.ok()) return FileRefusal(op.name, verdict.status);
-  const bool saturate = !product->inf_nan_mode || ascendcl::SaturationMode();
-  const Lowered lowered = op.lower(arguments, *product, saturate);
+  const Lowered lowered = op.lower(arguments, *product);
   return Launch(op.name, lowered, base::Verbosity() == 0 ? std::string() : op.text(arguments), workspace_size,
                 executor);
 }

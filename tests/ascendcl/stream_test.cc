@@ -55,6 +55,34 @@ TEST_F(StreamTest, OfAnotherContextIsRefused) {
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
 }
 
+// The mode used to be read from the device when work was made, whichever stream it was for.
+TEST_F(StreamTest, KeepsTheOverflowModeThatItWasMadeUnder) {
+  const auto saturates = [](aclrtStream stream) {
+    class Asking final : public Task {
+     public:
+      aclError Run() noexcept override { return ACL_SUCCESS; }
+      void Finished() noexcept override {}
+    } task;
+    EXPECT_EQ(Submit(stream, &task), ACL_SUCCESS) << RecentErrors();
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+    return task.saturate;
+  };
+  aclrtStream before = NewStream();
+  ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), ACL_SUCCESS);
+  aclrtStream after = NewStream();
+  EXPECT_FALSE(saturates(before));
+  EXPECT_FALSE(saturates(nullptr)) << "the default stream is as old as its context";
+  EXPECT_TRUE(saturates(after));
+  aclrtContext context = nullptr;
+  ASSERT_EQ(aclrtCreateContext(&context, 0), ACL_SUCCESS);
+  EXPECT_TRUE(saturates(nullptr)) << "this default stream is younger";
+  ASSERT_EQ(aclrtDestroyContext(context), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_INFNAN), ACL_SUCCESS);
+  EXPECT_TRUE(saturates(after));
+  EXPECT_FALSE(saturates(NewStream()));
+}
+
 TEST_F(StreamTest, DefaultOneEndsWithItsContextOnly) {
   aclrtStream stream = nullptr;
   ASSERT_EQ(aclrtCtxGetCurrentDefaultStream(&stream), ACL_SUCCESS);

@@ -208,12 +208,12 @@ Case RandomCase(uint32_t seed, bool integers) {
   return c;
 }
 
-void RunOnly(Case* c, const char* algorithm, uint8_t computations) {
+void RunOnly(Case* c, const char* algorithm, uint8_t computations, bool saturate = false) {
   c->problem.computations = computations;
   const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
   // An odd address, a canary behind: the workspace may have any alignment and is used no further than reported.
   std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
-  Run(*plan, c->buffers(), workspace.data() + 1);
+  Run(*plan, c->buffers(), workspace.data() + 1, saturate);
   for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) ASSERT_EQ(workspace[i], char{0x77}) << algorithm;
 }
 
@@ -286,6 +286,22 @@ TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
     ExpectSameClasses(c.output_result, expected.output, trace + " forward");
     ExpectSameClasses(c.input_result, expected.input, trace + " backward data");
     ExpectSameClasses(c.weight_result, expected.weight, trace + " backward weights");
+    if (HasFailure()) return;
+  }
+}
+
+// A plan does not know how the stream that it will run on overflows.
+TEST_P(AlgorithmsTest, SaturateWhereTheRunDemandsIt) {
+  const char* name = kAlgorithms[GetParam()].name;
+  for (uint32_t seed = 0; seed < 90; ++seed) {
+    Case c = RandomCase(seed, true);
+    numerics::StoreElement(c.output.bytes.data(), c.output.operand.dtype, INFINITY, false);
+    RunOnly(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput, /*saturate=*/true);
+    for (const Tensor* result : {&c.input_result, &c.weight_result, &c.bias_result}) {
+      ForEach(result->dims, [&](const std::array<int64_t, 5>& at) {
+        EXPECT_TRUE(std::isfinite(result->Get(at))) << name << ", seed " << seed;
+      });
+    }
     if (HasFailure()) return;
   }
 }

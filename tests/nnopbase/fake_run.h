@@ -24,6 +24,7 @@ class Recorder {
   struct Entry {
     void* workspace;
     TensorAddresses addresses;
+    bool saturate;
   };
 
   Recorder() { entries_.reserve(1000); }  // running allocates nothing
@@ -77,12 +78,12 @@ class FakeRun final : public OperatorRun {
 
   base::Status Check(const TensorAddresses&) const override { return recorder_->refusal; }
 
-  int Run(void* workspace, const TensorAddresses& addresses) const noexcept override {
+  int Run(void* workspace, const TensorAddresses& addresses, bool saturate) const noexcept override {
     std::unique_lock<std::mutex> lock(recorder_->mutex_);
     ++recorder_->begun_;
     recorder_->changed_.notify_all();
     recorder_->changed_.wait(lock, [this] { return recorder_->open_; });
-    recorder_->entries_.push_back({workspace, addresses});
+    recorder_->entries_.push_back({workspace, addresses, saturate});
     return recorder_->code;
   }
 

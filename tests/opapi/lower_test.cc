@@ -45,7 +45,7 @@ namespace backward = opapi::convolution_backward;
 
 TEST(LowerTest, OneSpatialAxisIsTheWidth) {
   const backward::Arguments a = backward::FromCall(CallOf("conv_backward f32 n2 ci4 co6 in9 k3 s2 p1 d2"));
-  const Lowered lowered = backward::Lower(a, kA2, false);
+  const Lowered lowered = backward::Lower(a, kA2);
   const conv::Geometry& g = lowered.problem.geometry;
   EXPECT_EQ(g.input_size, (Extent3{1, 1, 9}));
   EXPECT_EQ(g.output_size, (Extent3{1, 1, 4}));
@@ -62,13 +62,13 @@ TEST(LowerTest, OneSpatialAxisIsTheWidth) {
 
 TEST(LowerTest, FourPaddingsGiveTheirLowSides) {
   const backward::Arguments a = backward::FromCall(CallOf("conv_backward f32 n1 ci1 co1 in8x9 k3 p0x2x1x0"));
-  EXPECT_EQ(backward::Lower(a, kA2, false).problem.geometry.pad_begin, (Extent3{0, 0, 1}));
+  EXPECT_EQ(backward::Lower(a, kA2).problem.geometry.pad_begin, (Extent3{0, 0, 1}));
 }
 
 TEST(LowerTest, TransposedExchangesInputAndGradOutput) {
   const backward::Arguments a =
       backward::FromCall(CallOf("conv_backward f16 n2 ci4 co6 in5x5 k3 s2 p1 op1 g2 transposed"));
-  const Lowered lowered = backward::Lower(a, kA2, false);
+  const Lowered lowered = backward::Lower(a, kA2);
   const conv::Geometry& g = lowered.problem.geometry;
   EXPECT_EQ(g.input_channels, 6);
   EXPECT_EQ(g.output_channels, 4);
@@ -82,19 +82,19 @@ TEST(LowerTest, TransposedExchangesInputAndGradOutput) {
 
 TEST(LowerTest, OnlyWhatIsReadOrWrittenIsBound) {
   backward::Arguments a = backward::FromCall(CallOf("conv_backward f16 n2 ci4 co6 in5x5 k3 mask001"));
-  EXPECT_EQ(Parts(backward::Lower(a, kA2, false)), "gradOutput:output gradBias:bias_result");
+  EXPECT_EQ(Parts(backward::Lower(a, kA2)), "gradOutput:output gradBias:bias_result");
   a = backward::FromCall(CallOf("conv_backward f16 n2 ci4 co6 in5x5 k3 mask010"));
-  EXPECT_EQ(Parts(backward::Lower(a, kA2, false)), "gradOutput:output input:input gradWeight:weight_result");
+  EXPECT_EQ(Parts(backward::Lower(a, kA2)), "gradOutput:output input:input gradWeight:weight_result");
   a = backward::FromCall(CallOf("conv_backward f16 n2 ci4 co6 in5x5 k3 mask100"));
-  EXPECT_EQ(Parts(backward::Lower(a, kA2, false)), "gradOutput:output weight:weight gradInput:input_result");
+  EXPECT_EQ(Parts(backward::Lower(a, kA2)), "gradOutput:output weight:weight gradInput:input_result");
   a = backward::FromCall(CallOf("conv_backward f16 n2 ci4 co6 in5x5 k3 mask000"));
-  EXPECT_EQ(Parts(backward::Lower(a, kA2, false)), "");
-  EXPECT_EQ(backward::Lower(a, kA2, false).problem.computations, 0);
+  EXPECT_EQ(Parts(backward::Lower(a, kA2)), "");
+  EXPECT_EQ(backward::Lower(a, kA2).problem.computations, 0);
 }
 
 TEST(LowerTest, AnEmptyBatchAsksForZerosAndNoComputation) {
   const backward::Arguments a = backward::FromCall(CallOf("conv_backward f16 n0 ci4 co6 in5x5 k3"));
-  const Lowered lowered = backward::Lower(a, kA2, false);
+  const Lowered lowered = backward::Lower(a, kA2);
   EXPECT_EQ(lowered.problem.computations, 0);
   EXPECT_EQ(Parts(lowered), "gradWeight:zeros gradBias:zeros");
 }
@@ -104,7 +104,7 @@ TEST(LowerTest, EqualProblemsOfDifferentUnitAxesLookEqual) {
   backward::Arguments b = a;
   b.input.view.strides[0] = 12345;
   b.input.view.strides[2] = -7;
-  EXPECT_EQ(backward::Lower(a, kA2, false).problem, backward::Lower(b, kA2, false).problem);
+  EXPECT_EQ(backward::Lower(a, kA2).problem, backward::Lower(b, kA2).problem);
 }
 
 // A stride of 2^62, fine where the kernel has one place, once overflowed in the planner.
@@ -113,13 +113,13 @@ TEST(LowerTest, TheStrideOfOnePlaceAndTheDilationOfOneTapDoNotMatter) {
   backward::Arguments b = a;
   b.stride.view.values[0] = int64_t{1} << 62;
   b.dilation.view.values[1] = int64_t{1} << 62;
-  EXPECT_EQ(backward::Lower(a, kA2, false).problem, backward::Lower(b, kA2, false).problem);
+  EXPECT_EQ(backward::Lower(a, kA2).problem, backward::Lower(b, kA2).problem);
 }
 
 TEST(LowerTest, TheRuleFollowsTypeMathAndProduct) {
   using numerics::InputRounding;
   const auto rounding = [](const char* text, const char* product) {
-    return backward::Lower(backward::FromCall(CallOf(text)), *product::FindProduct(product), false)
+    return backward::Lower(backward::FromCall(CallOf(text)), *product::FindProduct(product))
         .problem.rule.input_rounding;
   };
   EXPECT_EQ(rounding("conv_backward f32 n1 ci1 co1 in3 k1 math0", "Ascend910B1"), InputRounding::kNone);
@@ -133,16 +133,16 @@ TEST(LowerTest, TheRuleFollowsTypeMathAndProduct) {
   EXPECT_EQ(rounding("conv_backward f16 n1 ci1 co1 in3 k1 input:bf16 math2", "Ascend910B1"), InputRounding::kFloat16);
 }
 
-TEST(LowerTest, SaturationTravelsInTheRule) {
+TEST(LowerTest, TheRuleSaturatesAsTheProductUsuallyDoes) {
   const backward::Arguments a = backward::FromCall(CallOf("conv_backward f16 n1 ci1 co1 in3 k1"));
-  EXPECT_TRUE(backward::Lower(a, kA2, true).problem.rule.saturate);
-  EXPECT_FALSE(backward::Lower(a, kA2, false).problem.rule.saturate);
+  EXPECT_TRUE(backward::Lower(a, *product::FindProduct("Ascend310P")).problem.rule.saturate);
+  EXPECT_FALSE(backward::Lower(a, kA2).problem.rule.saturate);
 }
 
 TEST(LowerTest, TbcAxesAreWidthBatchChannel) {
   namespace op = opapi::conv_tbc_backward;
   const op::Arguments a = op::FromCall(CallOf("tbc_backward f32 t5 b3 ci2 co4 k2 pad1"));
-  const Lowered lowered = op::Lower(a, kA2, false);
+  const Lowered lowered = op::Lower(a, kA2);
   const conv::ConvProblem& p = lowered.problem;
   EXPECT_EQ(p.geometry.batch, 3);
   EXPECT_EQ(p.geometry.input_channels, 2);
@@ -163,12 +163,12 @@ TEST(LowerTest, TbcAxesAreWidthBatchChannel) {
 TEST(LowerTest, ForwardIsForwardAndTransposedForwardIsBackwardData) {
   namespace op = opapi::convolution;
   op::Arguments a = op::FromCall(CallOf("conv_forward f32 n2 ci4 co6 in8x8 k3 p1 bias"));
-  Lowered lowered = op::Lower(a, kA2, false);
+  Lowered lowered = op::Lower(a, kA2);
   EXPECT_EQ(lowered.problem.computations, conv::kForward);
   EXPECT_TRUE(lowered.problem.has_bias);
   EXPECT_EQ(Parts(lowered), "input:input weight:weight bias:bias output:output_result");
   a = op::FromCall(CallOf("conv_forward f32 n2 ci4 co6 in5x5 k3 s2 p1 op1 transposed"));
-  lowered = op::Lower(a, kA2, false);
+  lowered = op::Lower(a, kA2);
   EXPECT_EQ(lowered.problem.computations, conv::kBackwardData);
   EXPECT_FALSE(lowered.problem.has_bias);
   EXPECT_EQ(lowered.problem.geometry.input_size, (Extent3{1, 10, 10}));
@@ -179,7 +179,7 @@ TEST(LowerTest, ForwardIsForwardAndTransposedForwardIsBackwardData) {
 TEST(LowerTest, DepthwiseIsAGroupForEachChannel) {
   namespace op = opapi::conv_depthwise2d;
   const op::Arguments a = op::FromCall(CallOf("depthwise_forward f32 n2 ci4 co8 in8x8 k3 p1"));
-  const Lowered lowered = op::Lower(a, kA2, false);
+  const Lowered lowered = op::Lower(a, kA2);
   EXPECT_EQ(lowered.problem.geometry.groups, 4);
   EXPECT_EQ(lowered.problem.geometry.group_output_channels(), 2);
   EXPECT_EQ(Parts(lowered), "self:input weight:weight out:output_result");

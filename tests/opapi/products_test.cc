@@ -20,7 +20,7 @@ class ProductsTest : public DeviceTest {
   static bool SaturatesAlways() { return !product::CurrentProduct()->inf_nan_mode; }
 
   // The bias gradient of 100 rows of 1000 in FLOAT16: 100000 is beyond its range.
-  float OverflowingSum() {
+  float OverflowingSum(aclrtStream on) {
     const auto f16 = [](std::vector<int64_t> shape) {
       return TensorForm{.shape = std::move(shape), .dtype = ACL_FLOAT16};
     };
@@ -29,7 +29,7 @@ class ProductsTest : public DeviceTest {
     attributes.mask = {false, false, true};
     TwoPhases call = ConvolutionBackward(dy, x, w, attributes, {nullptr, nullptr, &db});
     EXPECT_EQ(call.first, 0) << RecentMessage();
-    EXPECT_EQ(call.Run(&aclnnConvolutionBackward, stream), 0) << RecentMessage();
+    EXPECT_EQ(call.Run(&aclnnConvolutionBackward, on), 0) << RecentMessage();
     return db.Values()[0];
   }
 
@@ -47,15 +47,20 @@ class ProductsTest : public DeviceTest {
 
 TEST_F(ProductsTest, Float16OverflowsAsTheProductDoes) {
   if (Is(product::Arch::k3002)) GTEST_SKIP() << "no backward operator";
-  EXPECT_EQ(OverflowingSum(), SaturatesAlways() ? 65504.0F : kInf);
+  EXPECT_EQ(OverflowingSum(stream), SaturatesAlways() ? 65504.0F : kInf);
 }
 
-TEST_F(ProductsTest, SaturationCanBeChosenOnA2AndA3) {
+TEST_F(ProductsTest, SaturationCanBeChosenForNewStreamsOnA2AndA3) {
   if (!Is(product::Arch::k2201)) GTEST_SKIP();
+  aclrtStream saturating = nullptr, usual = nullptr;
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_SATURATION), 0);
-  EXPECT_EQ(OverflowingSum(), 65504.0F);
+  ASSERT_EQ(aclrtCreateStream(&saturating), 0);
+  EXPECT_EQ(OverflowingSum(stream), kInf) << "made before";
   ASSERT_EQ(aclrtSetDeviceSatMode(ACL_RT_OVERFLOW_MODE_INFNAN), 0);
-  EXPECT_EQ(OverflowingSum(), kInf);
+  ASSERT_EQ(aclrtCreateStream(&usual), 0);
+  EXPECT_EQ(OverflowingSum(saturating), 65504.0F);
+  EXPECT_EQ(OverflowingSum(usual), kInf);
+  for (aclrtStream made : {saturating, usual}) EXPECT_EQ(aclrtDestroyStream(made), 0);
 }
 
 TEST_F(ProductsTest, InputsAreRoundedToTheProductsFormats) {

@@ -5,8 +5,8 @@
 
 namespace canopy::opapi::conv_depthwise2d {
 
-Lowered Lower(const Arguments& arguments, const product::Product& product, bool saturate) {
-  return convolution::Lower(arguments.convolution, product, saturate);
+Lowered Lower(const Arguments& arguments, const product::Product& product) {
+  return convolution::Lower(arguments.convolution, product);
 }
 
 }  // namespace canopy::opapi::conv_depthwise2d

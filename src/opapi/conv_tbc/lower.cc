@@ -6,12 +6,12 @@
 
 namespace canopy::opapi::conv_tbc {
 
-Lowered Lower(const Arguments& a, const product::Product& product, bool saturate) {
+Lowered Lower(const Arguments& a, const product::Product& product) {
   Lowered lowered;
   if (a.output.empty()) return lowered;
   // An empty self or weight stays in the problem: no term is left and the bias remains.
   lowered.problem.geometry = TbcGeometry(a.self, a.weight, a.output, a.pad);
-  lowered.problem.rule = {RoundingOf(a.cube_math_type, a.self.view.dtype, product), saturate};
+  lowered.problem.rule = {RoundingOf(a.cube_math_type, a.self.view.dtype, product), !product.inf_nan_mode};
   lowered.problem.computations = conv::kForward;
   lowered.problem.has_bias = true;
   lowered.Bind(Role::kInput, a.self, kTbcAxes);

@@ -7,9 +7,9 @@
 
 namespace canopy::opapi::conv_tbc {
 
-// The result points into `arguments`. `saturate`: results overflow to the greatest finite value.
+// The result points into `arguments`.
 // REQUIRES: the rules accepted the arguments.
-Lowered Lower(const Arguments& arguments, const product::Product& product, bool saturate);
+Lowered Lower(const Arguments& arguments, const product::Product& product);
 
 }  // namespace canopy::opapi::conv_tbc
 

@@ -6,11 +6,11 @@
 
 namespace canopy::opapi::conv_tbc_backward {
 
-Lowered Lower(const Arguments& a, const product::Product& product, bool saturate) {
+Lowered Lower(const Arguments& a, const product::Product& product) {
   Lowered lowered;
   conv::ConvProblem& problem = lowered.problem;
   problem.geometry = TbcGeometry(a.input, a.weight, a.self, a.pad);
-  problem.rule = {RoundingOf(a.cube_math_type, a.promoted(), product), saturate};
+  problem.rule = {RoundingOf(a.cube_math_type, a.promoted(), product), !product.inf_nan_mode};
   problem.computations = conv::kBiasFromOutput;
   lowered.Bind(Role::kOutput, a.self, kTbcAxes);
   lowered.Bind(Role::kBiasResult, a.grad_bias, kBiasAxes);

@@ -26,12 +26,12 @@ conv::Geometry MakeGeometry(const Arguments& a, const AxisOrder& axes) {
 
 }  // namespace
 
-Lowered Lower(const Arguments& a, const product::Product& product, bool saturate) {
+Lowered Lower(const Arguments& a, const product::Product& product) {
   Lowered lowered;
   if (a.output.empty()) return lowered;
   const AxisOrder axes = ChannelsFirst(a.spatial_rank());
   lowered.problem.geometry = MakeGeometry(a, axes);
-  lowered.problem.rule = {RoundingOf(a.cube_math_type, a.promoted(), product), saturate};
+  lowered.problem.rule = {RoundingOf(a.cube_math_type, a.promoted(), product), !product.inf_nan_mode};
   lowered.problem.computations = a.transposed ? conv::kBackwardData : conv::kForward;
   lowered.problem.has_bias = a.bias.given();
   lowered.Bind(a.transposed ? Role::kOutput : Role::kInput, a.input, axes);

@@ -43,7 +43,7 @@ void BindComputations(const Arguments& a, const AxisOrder& axes, Lowered* lowere
 
 }  // namespace
 
-Lowered Lower(const Arguments& a, const product::Product& product, bool saturate) {
+Lowered Lower(const Arguments& a, const product::Product& product) {
   Lowered lowered;
   if (AnyEmpty(a, product)) {
     if (a.output_mask[1]) lowered.BindZeros(a.grad_weight);
@@ -52,7 +52,7 @@ Lowered Lower(const Arguments& a, const product::Product& product, bool saturate
   }
   const AxisOrder axes = ChannelsFirst(a.spatial_rank());
   lowered.problem.geometry = MakeGeometry(a, axes);
-  lowered.problem.rule = {RoundingOf(a.cube_math_type, a.promoted(), product), saturate};
+  lowered.problem.rule = {RoundingOf(a.cube_math_type, a.promoted(), product), !product.inf_nan_mode};
   BindComputations(a, axes, &lowered);
   return lowered;
 }
