@@ -21,18 +21,32 @@ PlanCache& Cache() {
   return *cache;
 }
 
+const char* ReadOnlyAlgorithm() {
+  const std::string name = base::EnvText("CANOPY_ALGORITHM", "direct");
+  if (name == "direct") return nullptr;
+  std::string allowed = "direct";
+  for (int i = 0; i < kAlgorithmCount; ++i) {
+    if (name == kAlgorithms[i].name) return kAlgorithms[i].name;
+    allowed.append(", ").append(kAlgorithms[i].name);
+  }
+  base::Log(base::LogLevel::kWarning, "CANOPY_ALGORITHM: was \"%s\"; allowed is one of %s, or unset; it is ignored",
+            name.c_str(), allowed.c_str());
+  return nullptr;
+}
+
 // CANOPY_ALGORITHM names one algorithm of the list ("direct" turns the fast ones off).
 const char* OnlyAlgorithm() {
-  static const std::string* name = new std::string(base::EnvText("CANOPY_ALGORITHM", "direct"));
-  return *name == "direct" ? nullptr : name->c_str();
+  static const char* const only = ReadOnlyAlgorithm();
+  return only;
 }
 
 void LogRefusals(const Plan& plan) {
   for (const PlannedStep& planned : plan.steps) {
     const bool reference = planned.algorithm == &kAlgorithms[kAlgorithmCount - 1];
     if (reference) {
+      const char* asked = "CANOPY_ALGORITHM asks for it";
       base::Log(base::LogLevel::kWarning, "%s runs on the reference algorithm, which is slow: %s",
-                ComputationName(planned.computation), planned.refusals.c_str());
+                ComputationName(planned.computation), planned.refusals.empty() ? asked : planned.refusals.c_str());
     }
   }
 }

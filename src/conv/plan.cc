@@ -20,7 +20,7 @@ PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const 
     if (only != nullptr && std::strcmp(only, algorithm.name) != 0) continue;
     const std::string refusal = algorithm.accepts(problem, computation);
     if (!refusal.empty()) {
-      planned.refusals.append(algorithm.name).append(": ").append(refusal).append("; ");
+      planned.refusals.append(planned.refusals.empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
       continue;
     }
     // Each books on a copy, so that the winner need not be made a second time: steps cost more than ledgers.

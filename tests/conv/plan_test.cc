@@ -44,7 +44,14 @@ TEST(PlanTest, EveryWantedComputationHasOneStepAndNoOther) {
 TEST(PlanTest, AskingForOneAlgorithmLeavesTheReferenceForTheRestAndSaysWhy) {
   const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), "channel_sum");
   EXPECT_EQ(AlgorithmNames(*plan), "reference,reference,channel_sum");
-  EXPECT_NE(Describe(*plan).find("it serves bias gradients only"), std::string::npos);
+  EXPECT_NE(Describe(*plan).find("it serves bias gradients only\n"), std::string::npos) << Describe(*plan);
+}
+
+TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
+  const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
+  const std::string& refusals = plan->steps.back().refusals;
+  EXPECT_NE(refusals.find("; shifted_slab: "), std::string::npos) << refusals;
+  for (const PlannedStep& step : plan->steps) EXPECT_FALSE(step.refusals.ends_with("; ")) << step.refusals;
 }
 
 TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {

@@ -32,6 +32,17 @@ class EnvironmentTest : public DeviceTest {
     aclDestroyTensor(self);
     return status;
   }
+
+  // What phase 1 of ConvTbc writes into the log, where that goes to standard output.
+  std::string LogOfATinyCall() {
+    const DeviceTensor x({.shape = {5, 1, 2}}, 1), w({.shape = {1, 2, 2}}, 1), b({.shape = {2}}, 1);
+    const DeviceTensor y({.shape = {5, 1, 2}}, 0);
+    testing::internal::CaptureStdout();
+    const TwoPhases call = ConvTbc(x, w, b, 0, 0, y);
+    EXPECT_EQ(call.first, 0) << RecentMessage();
+    aclDestroyAclOpExecutor(call.executor);
+    return testing::internal::GetCapturedStdout();
+  }
 };
 
 TEST_F(EnvironmentTest, CheckDeviceRefusesMemoryOfTheHost) {
@@ -83,6 +94,30 @@ TEST_F(EnvironmentTest, TheLogTellsWhatTheDocumentsAndTheDeviceWouldRefuse) {
   EXPECT_NE(text.find("the documents refuse it: cubeMathType: was 4"), std::string::npos) << text;
   EXPECT_NE(text.find("the device may refuse it: pad (L): was 300"), std::string::npos) << text;
   aclDestroyAclOpExecutor(call.executor);
+}
+
+// It used to be taken for an algorithm that refuses everything, so that all ran on the reference.
+TEST_F(EnvironmentTest, AnUnknownAlgorithmIsReportedAndIgnored) {
+  if (!Is("CANOPY_ALGORITHM", "nonsense")) GTEST_SKIP();
+  const std::string text = LogOfATinyCall();
+  EXPECT_NE(text.find("[WARNING]"), std::string::npos) << text;
+  EXPECT_NE(text.find("CANOPY_ALGORITHM: was \"nonsense\"; allowed is one of direct, "), std::string::npos) << text;
+  EXPECT_NE(text.find(" implicit_gemm, reference, or unset"), std::string::npos) << text;
+  EXPECT_EQ(text.find("runs on the reference algorithm"), std::string::npos) << text;
+}
+
+TEST_F(EnvironmentTest, AnAlgorithmThatRefusesTheProblemSaysWhy) {
+  if (!Is("CANOPY_ALGORITHM", "channel_sum")) GTEST_SKIP();
+  const std::string text = LogOfATinyCall();
+  EXPECT_NE(text.find("forward runs on the reference algorithm, which is slow: channel_sum: it serves"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(EnvironmentTest, TheReferenceRunsWhenAskedFor) {
+  if (!Is("CANOPY_ALGORITHM", "reference")) GTEST_SKIP();
+  const std::string text = LogOfATinyCall();
+  EXPECT_NE(text.find("which is slow: CANOPY_ALGORITHM asks for it"), std::string::npos) << text;
 }
 
 // No device here: it refuses, too.
