@@ -70,6 +70,12 @@ std::vector<BenchCase> Load(const Options& options) {
   for (const std::string& source : options.sources) {
     for (BenchCase& a_case : LoadCases(source, options.load)) cases.push_back(std::move(a_case));
   }
+  if (cases.empty()) {
+    const std::string& filter = options.load.filter;
+    throw std::runtime_error(filter.empty() ? "nothing to time: the lists hold calls only that must be refused"
+                                            : "nothing to time: --filter was \"" + filter +
+                                                  "\"; allowed is part of some case's name, class or text");
+  }
   return cases;
 }
 

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <sstream>
 
 #include "tools/check_list.h"
 #include "tools/commands.h"
@@ -91,17 +93,64 @@ double RoughFlops(const Case& a_case) {
   return each * static_cast<double>(wanted.size() - std::count(wanted.begin(), wanted.end(), CallTensor::kGradBias));
 }
 
-// Leaves out what the options do not want. The choice of --fraction depends on the seed and the case's name alone.
+// One option that leaves cases out.
+struct Sieve {
+  std::string option;   // "--filter 3x3"
+  std::string allowed;  // in words
+  std::function<bool(const Case&)> keeps;
+  size_t kept = 0;
+};
+
+std::string WithNumber(const char* option, double number) {
+  std::ostringstream text;
+  text << option << ' ' << number;
+  return text.str();
+}
+
+std::vector<Sieve> SievesOf(const CommandOptions& options) {
+  std::vector<Sieve> sieves;
+  if (!options.filter.empty()) {
+    sieves.push_back({"--filter \"" + options.filter + "\"", "text that some case's name holds",
+                      [&](const Case& a_case) { return a_case.id.find(options.filter) != std::string::npos; }});
+  }
+  if (options.max_gflop > 0) {
+    sieves.push_back({WithNumber("--max-gflop", options.max_gflop), "the size of some call or more",
+                      [&](const Case& a_case) { return RoughFlops(a_case) <= 1e9 * options.max_gflop; }});
+  }
+  if (options.fraction < 1) {  // the choice depends on the seed and the case's name alone
+    sieves.push_back({WithNumber("--fraction", options.fraction), "up to 1", [&](const Case& a_case) {
+                        const uint64_t draw = Draw(MixKey(options.list.check.seed, a_case.id), 0);
+                        return static_cast<double>(draw >> 11) * 0x1p-53 < options.fraction;
+                      }});
+  }
+  return sieves;
+}
+
+// Leaves out what the options do not want. A check of nothing could not fail: that is refused.
 void Thin(const CommandOptions& options, std::vector<CaseList>* lists) {
+  std::vector<Sieve> sieves = SievesOf(options);
+  size_t all = 0, left = 0;
   for (CaseList& list : *lists) {
     const size_t before = list.cases.size();
     std::erase_if(list.cases, [&](const Case& a_case) {
-      const double chance = static_cast<double>(Draw(MixKey(options.list.check.seed, a_case.id), 0) >> 11) * 0x1p-53;
-      return chance >= options.fraction || a_case.id.find(options.filter) == std::string::npos ||
-             (options.max_gflop > 0 && RoughFlops(a_case) > 1e9 * options.max_gflop);
+      bool kept = true;
+      for (Sieve& sieve : sieves) {
+        const bool keeps = sieve.keeps(a_case);
+        sieve.kept += keeps ? 1 : 0;
+        kept = kept && keeps;
+      }
+      return !kept;
     });
     if (list.cases.size() != before) list.name += " (" + std::to_string(before - list.cases.size()) + " left out)";
+    all += before;
+    left += list.cases.size();
   }
+  if (left > 0) return;
+  std::string text = "nothing is left to check of " + std::to_string(all) + " cases";
+  for (const Sieve& sieve : sieves) {
+    text += "; " + sieve.option + " keeps " + std::to_string(sieve.kept) + ", allowed is " + sieve.allowed;
+  }
+  throw BadInput(text);
 }
 
 bool IsNpy(const std::string& word) { return word.ends_with(".npy"); }

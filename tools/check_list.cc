@@ -116,6 +116,10 @@ size_t CheckLists(const std::vector<CaseList>& lists, const ListOptions& options
   for (size_t i = 0; i < lists.size(); ++i) {
     const Tally& tally = tallies[i];
     failed += tally.total - tally.passed;
+    if (tally.total == 0) {
+      std::printf("%s: nothing to check\n", lists[i].name.c_str());
+      continue;
+    }
     std::printf("%s: %zu of %zu passed, %.1f s inside the operators\n", lists[i].name.c_str(), tally.passed,
                 tally.total, tally.seconds);
   }

@@ -112,6 +112,21 @@ TEST_F(CommandLine, AGoodProblemPasses) {
              {"gradInput", "gradWeight", "gradBias", "2 of 2 passed"});
 }
 
+TEST_F(CommandLine, ACheckOfNothingIsNoPass) {
+  // It printed "0 of 0 passed" and exited with 0.
+  const std::string problem = "conv_backward ci3 co4 in9x9 k3";
+  const std::string list = Write("list.txt", problem + "\ntbc_backward f16 t7 b2 ci3 co4 k3\n");
+  ExpectSays(
+      Canopy("check " + list + " --filter 5x5"), 2,
+      {"nothing is left to check of 2 cases", "--filter \"5x5\" keeps 0, allowed is text that some case's name"});
+  ExpectSays(Canopy("check " + list + " --max-gflop 1e-9"), 2, {"--max-gflop 1e-09 keeps 0"});
+  ExpectSays(Canopy("check " + list + " --fraction 0 --filter tbc"), 2,
+             {"--filter \"tbc\" keeps 1", "--fraction 0 keeps 0, allowed is up to 1"});
+  ExpectSays(Canopy("check -q " + list + " --filter tbc"), 0, {"list.txt (1 left out): 1 of 1 passed"});
+  ExpectSays(Canopy("check -q " + list + " " + Write("other.txt", problem + "\n") + " --filter tbc"), 0,
+             {"1 of 1 passed", "other.txt (1 left out): nothing to check"});
+}
+
 TEST_F(CommandLine, AnUnexpectedStatusFailsWithTheLibrarysOwnWords) {
   ExpectSays(Canopy("check 'conv_backward ci3 co4 in9x9 k3 expect=161002'"), 1,
              {"FAIL", "gave 0, expected 161002", "0 of 1 passed"});
