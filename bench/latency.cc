@@ -128,7 +128,7 @@ std::vector<double> TimeEngine(const conv::Call& call, const Addresses& addresse
   const Bytes workspace = AllocateBytes(conv::WorkspaceBytes(*plan) + 1);
   std::vector<double> times;
   for (int i = 0; i < samples; ++i) {
-    times.push_back(Time([&] { conv::Run(*plan, lowering.buffers, workspace.get(), plan->problem.rule.saturate); }));
+    times.push_back(Time([&] { conv::Run(*plan, lowering.buffers, workspace.get(), lowering.problem.rule.saturate); }));
   }
   return times;
 }
