@@ -98,6 +98,88 @@ inline void Interleave4(const float* const lines[4], int64_t count, int64_t stri
 
 #endif
 
+inline void TransposeByElements(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                                float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[column_offsets[j] + i] = from[i * step + j];
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+inline void Transpose(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
+                      const int64_t* column_offsets) {
+  TransposeByElements(from, step, rows, columns, to, column_offsets);
+}
+#else
+// kLanes rows become kLanes columns. Arrays of vectors: everything is unrolled and stays in registers.
+template <class D, class V = hn::Vec<D> >
+HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  // Within blocks: then vector 4g + j holds, in block b, column 4b + j of rows 4g..4g+3.
+#pragma GCC unroll 4
+  for (int g = 0; g < kLanes; g += 4) TransposeBlocks(d, v[g], v[g + 1], v[g + 2], v[g + 3]);
+    // The blocks themselves.
+#if HWY_TARGET <= HWY_AVX3
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const V low0 = hn::ConcatLowerLower(d, v[8 + j], v[j]), low1 = hn::ConcatLowerLower(d, v[12 + j], v[4 + j]);
+    const V high0 = hn::ConcatUpperUpper(d, v[8 + j], v[j]), high1 = hn::ConcatUpperUpper(d, v[12 + j], v[4 + j]);
+    v[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low1), low0);
+    v[4 + j] = hn::OddEvenBlocks(low1, hn::SwapAdjacentBlocks(low0));
+    v[8 + j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high1), high0);
+    v[12 + j] = hn::OddEvenBlocks(high1, hn::SwapAdjacentBlocks(high0));
+  }
+#elif HWY_TARGET == HWY_AVX2
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const V low = hn::ConcatLowerLower(d, v[4 + j], v[j]), high = hn::ConcatUpperUpper(d, v[4 + j], v[j]);
+    v[j] = low;
+    v[4 + j] = high;
+  }
+#endif
+}
+
+inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                      float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  for (int64_t i = 0; i < rows; i += kLanes) {
+    const int64_t row_count = HWY_MIN(kLanes, rows - i);
+    const auto row_mask = hn::FirstN(d, static_cast<size_t>(row_count));
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      const int64_t column_count = HWY_MIN(kLanes, columns - j);
+      const float* HWY_RESTRICT corner = from + i * step + j;
+      const int64_t* HWY_RESTRICT offsets = column_offsets + j;
+      V v[kLanes];
+      if (row_count == kLanes && column_count == kLanes) {
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) v[r] = hn::LoadU(d, corner + r * step);
+        TransposeSquare(d, v);
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) hn::StoreU(v[r], d, to + offsets[r] + i);
+        continue;
+      }
+#if HWY_MEM_OPS_MIGHT_FAULT
+      (void)row_mask;
+      TransposeByElements(corner, step, row_count, column_count, to + i, offsets);
+#else
+      const auto column_mask = hn::FirstN(d, static_cast<size_t>(column_count));
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLanes; ++r) {
+        v[r] = r < row_count ? hn::MaskedLoad(column_mask, d, corner + r * step) : hn::Zero(d);
+      }
+      TransposeSquare(d, v);
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLanes; ++r) {
+        if (r < column_count) hn::BlendedStore(v[r], row_mask, d, to + offsets[r] + i);
+      }
+#endif
+    }
+  }
+}
+#endif
+
 inline bool AnyNonfinite(const float* line, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -126,7 +208,7 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine, &Interleave4, &AnyNonfinite, &AddLine};
+  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose, &AnyNonfinite, &AddLine};
   return kernels;
 }
 

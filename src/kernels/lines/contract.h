@@ -26,6 +26,10 @@ struct LineKernels {
   // lines' ends must be readable. Writes nothing else.
   void (*interleave4)(const float* const lines[4], int64_t count, int64_t stride, float* to);
 
+  // to[column_offsets[j] + i] = from[i * step + j], 0 <= i < rows, 0 <= j < columns. Reads and writes nothing else.
+  void (*transpose)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
+                    const int64_t* column_offsets);
+
   // Whether some line[i], 0 <= i < count, is Inf or NaN.
   bool (*any_nonfinite)(const float* line, int64_t count);
 

@@ -38,6 +38,27 @@ TEST_P(LinesTest, FetchCopiesSegmentsAndZerosTheRest) {
   }
 }
 
+TEST_P(LinesTest, TransposeWritesItsColumnsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t rows : {1, 3, 8, 15, 16, 17, 48}) {
+    for (int64_t columns : {1, 2, 4, 9, 16, 27, 33}) {
+      for (int64_t gap : {0, 5}) {
+        const int64_t step = columns + gap, width = rows + 3;
+        std::vector<float> from(static_cast<size_t>((rows - 1) * step + columns));  // ends with the last element
+        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+        std::vector<int64_t> offsets;
+        for (int64_t j = 0; j < columns; ++j) offsets.push_back((columns - 1 - j) * width);
+        std::vector<float> to(static_cast<size_t>(columns * width), -1.0f), expected = to;
+        for (int64_t i = 0; i < rows; ++i) {
+          for (int64_t j = 0; j < columns; ++j) expected[offsets[j] + i] = from[i * step + j];
+        }
+        Lines().transpose(from.data(), step, rows, columns, to.data(), offsets.data());
+        EXPECT_EQ(to, expected) << rows << " by " << columns;
+      }
+    }
+  }
+}
+
 TEST_P(LinesTest, InterleaveWritesFourColumnsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
   for (int64_t count : {1, 3, 4, 5, 15, 16, 17, 31, 32, 33, 100}) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/channel_lanes/boxes.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+
+namespace canopy::conv::channel_lanes {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+// Equal blocks of a multiple of `multiple`, none much larger than `most`.
+int64_t EvenBlock(int64_t whole, int64_t most, int64_t multiple) {
+  if (whole == 0) return 0;
+  const int64_t blocks = CeilDiv(whole, std::max<int64_t>(1, most));
+  return std::min(whole, RoundUp(CeilDiv(whole, blocks), multiple));
+}
+
+}  // namespace
+
+// Whole rows first, whole planes next, then images side by side, then depths: neighbouring rows and depths share what
+// they read of the source, so they are cut last but for images, which share nothing but fill tiles at the edges.
+Boxes::Boxes(int64_t batch, const Extent3& size, const Extent3& multiple, int64_t most_positions)
+    : whole_{batch, size[0], size[1], size[2]} {
+  int64_t most = most_positions;
+  const auto take = [&](int axis, int64_t step) {
+    block_[axis] = EvenBlock(whole_[axis], most, step);
+    most /= std::max<int64_t>(1, block_[axis]);
+  };
+  take(3, multiple[2]);
+  take(2, multiple[1]);
+  take(0, 1);
+  take(1, multiple[0]);
+  for (int axis = 0; axis < 4; ++axis) blocks_[axis] = block_[axis] == 0 ? 0 : CeilDiv(whole_[axis], block_[axis]);
+}
+
+Box Boxes::At(int64_t index) const {
+  Box box;
+  for (int axis = 3; axis >= 0; --axis) {
+    box.first[axis] = index % blocks_[axis] * block_[axis];
+    box.count[axis] = std::min(block_[axis], whole_[axis] - box.first[axis]);
+    index /= blocks_[axis];
+  }
+  return box;
+}
+
+}  // namespace canopy::conv::channel_lanes

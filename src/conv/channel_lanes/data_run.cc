@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/data_step.h"
+#include "conv/channel_lanes/store.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::channel_lanes {
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch)
+      : s_(step),
+        p_(problem),
+        b_(buffers),
+        scratch_(scratch),
+        source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
+        weight_(b_.weight, p_.weight.dtype, p_.rule),
+        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
+
+  void Run() const {
+    const int64_t boxes = s_.cut_.boxes.count(), blocks = s_.cut_.panels.blocks();
+    // Neighbouring jobs share their weights.
+    exec::ParallelFor(p_.geometry.groups * blocks * boxes, s_.work_ < kSerialWork, [&](int64_t index, int worker) {
+      Job(index / (boxes * blocks), index / boxes % blocks, s_.cut_.boxes.At(index % boxes),
+          s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+    });
+  }
+
+ private:
+  // A class of each axis within a box.
+  struct Clipped {
+    std::array<const AxisClass*, 3> axes;
+    Extent3 low, count;
+
+    int64_t positions() const { return count[0] * count[1] * count[2]; }
+  };
+
+  template <class F>
+  void ForEachClass(const Box& box, const F& visit) const {
+    Clipped c;
+    const auto clip = [&](int axis, const AxisClass& one) {
+      int64_t high;
+      one.Clip(box.first[axis + 1], box.first[axis + 1] + box.count[axis + 1], &c.low[axis], &high);
+      c.axes[axis] = &one;
+      c.count[axis] = high - c.low[axis];
+      return c.count[axis] > 0;
+    };
+    for (const AxisClass& d : s_.classes_[0]) {
+      if (!clip(0, d)) continue;
+      for (const AxisClass& h : s_.classes_[1]) {
+        if (!clip(1, h)) continue;
+        for (const AxisClass& w : s_.classes_[2]) {
+          if (clip(2, w)) visit(c);
+        }
+      }
+    }
+  }
+
+  SlabShape ShapeOf(const Box& box) const {
+    SlabShape shape;
+    shape.first_image = box.first[0];
+    shape.images = box.count[0];
+    shape.panel = s_.cut_.chunk;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int64_t begin = box.first[axis + 1];
+      shape.axes[axis] = SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + box.count[axis + 1]);
+    }
+    return shape;
+  }
+
+  void Job(int64_t group, int64_t block, const Box& box, const DataScratch& scratch) const {
+    const LanePanels& panels = s_.cut_.panels;
+    SlabShape shape = ShapeOf(box);
+    ListPositions(box, shape, panels.block_lanes(), scratch);
+    const int64_t first_result = group * s_.result_channels_ + panels.first(block);
+    int64_t c = 0;
+    do {  // once for no channels at all: the results are then 0
+      shape.first_channel = group * s_.source_channels_ + c;
+      shape.channels = std::min(s_.cut_.chunk, s_.source_channels_ - c);
+      LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
+      for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
+        const int64_t first = panels.first(block) + panel * panels.panel_lanes();
+        const kernels::GatherTiles& tiles = panels.tiles(block, panel);
+        const int64_t results = std::min<int64_t>(tiles.lanes, s_.result_channels_ - first);
+        PackWeights(weight_, s_.weight_, {WeightOffset(group, c, first), shape.channels, results, tiles.lanes},
+                    scratch.lines, scratch.weight_offsets, scratch.weights);
+        Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, scratch);
+      }
+      c += s_.cut_.chunk;
+    } while (c < s_.source_channels_);
+    if (p_.has_bias) AddBias(first_result, panels.channels(block), box, scratch);
+    Store(first_result, panels.channels(block), box, scratch);
+  }
+
+  // The weights of a group lie along its output channels.
+  int64_t WeightOffset(int64_t group, int64_t source, int64_t result) const {
+    return group * p_.geometry.group_output_channels() * p_.weight.strides[0] + source * s_.weight_.source_stride +
+           result * s_.weight_.result_stride;
+  }
+
+  // Where each position's pixel stands in the slab and its result among the tiles, class by class.
+  void ListPositions(const Box& box, const SlabShape& shape, int64_t lanes, const DataScratch& scratch) const {
+    int64_t* rows = scratch.row_offsets;
+    int64_t* results = scratch.result_offsets;
+    ForEachClass(box, [&](const Clipped& c) {
+      const auto at = [&](int axis, int64_t i) {
+        const AxisClass& one = *c.axes[axis];
+        return one.first + (c.low[axis] + i) * one.step - box.first[axis + 1];
+      };
+      for (int64_t d = 0; d < c.count[0]; ++d) {
+        for (int64_t h = 0; h < c.count[1]; ++h) {
+          for (int64_t w = 0; w < c.count[2]; ++w) {
+            const int64_t pixel = shape.Pixel(d * Stride(c, 0), h * Stride(c, 1), w * Stride(c, 2));
+            const int64_t result = ((at(0, d) * box.count[2] + at(1, h)) * box.count[3] + at(2, w)) * box.count[0];
+            for (int64_t n = 0; n < box.count[0]; ++n) {
+              *rows++ = (pixel + n) * shape.panel;
+              *results++ = (result + n) * lanes;
+            }
+          }
+        }
+      }
+    });
+  }
+
+  // Slab indices from position to position.
+  int64_t Stride(const Clipped& c, int axis) const { return c.axes[axis]->source_step / s_.load_step_[axis]; }
+
+  void Multiply(const Box& box, const SlabShape& shape, const kernels::GatherTiles& tiles, int64_t lane,
+                bool accumulate, const DataScratch& scratch) const {
+    kernels::GatherOperands operands{};
+    operands.runs = scratch.runs;
+    operands.a = scratch.slab;
+    operands.b = scratch.weights;
+    operands.b_step = tiles.lanes;
+    operands.c = scratch.tiles + lane;
+    operands.row_offsets = scratch.row_offsets;
+    operands.result_offsets = scratch.result_offsets;
+    ForEachClass(box, [&](const Clipped& c) {
+      operands.run_count = ListRuns(c, shape, tiles.lanes, scratch.runs);
+      const int64_t positions = c.positions() * box.count[0];
+      const int64_t calls = base::CeilDiv(positions, tiles.most_rows);
+      for (int64_t call = 0; call < calls; ++call) {
+        const int64_t rows = (call + 1) * positions / calls - call * positions / calls;
+        tiles.scattered[rows](operands, accumulate);
+        operands.row_offsets += rows;
+        operands.result_offsets += rows;
+      }
+    });
+  }
+
+  int64_t ListRuns(const Clipped& c, const SlabShape& shape, int64_t lanes, kernels::GatherRun* runs) const {
+    const Extent3& kernel = p_.geometry.kernel;
+    const auto index = [&](int axis, const AxisClass::Tap& tap) {
+      return shape.axes[axis].Index(tap.source + c.low[axis] * c.axes[axis]->source_step);
+    };
+    int64_t listed = 0;
+    for (const AxisClass::Tap& d : c.axes[0]->taps) {
+      for (const AxisClass::Tap& h : c.axes[1]->taps) {
+        for (const AxisClass::Tap& w : c.axes[2]->taps) {
+          const int64_t tap = (d.kernel * kernel[1] + h.kernel) * kernel[2] + w.kernel;
+          runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel,
+                            tap * shape.channels * lanes, shape.channels};
+        }
+      }
+    }
+    return listed;
+  }
+
+  void AddBias(int64_t first, int64_t channels, const Box& box, const DataScratch& scratch) const {
+    for (int64_t c = 0; c < channels; ++c) {
+      const char* at =
+          static_cast<const char*>(b_.bias) + (first + c) * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
+      scratch.bias[c] = numerics::LoadElement(at, p_.bias.dtype);
+    }
+    for (int64_t position = 0; position < box.positions(); ++position) {
+      float* tile = scratch.tiles + position * s_.cut_.panels.block_lanes();
+      for (int64_t c = 0; c < channels; ++c) tile[c] += scratch.bias[c];
+    }
+  }
+
+  void Store(int64_t first, int64_t channels, const Box& box, const DataScratch& scratch) const {
+    const auto& strides = s_.result_.strides;
+    const int64_t lanes = s_.cut_.panels.block_lanes();
+    // Whole rows that follow one another in memory are one line.
+    int64_t row = box.count[3], rows = box.count[2];
+    if (strides[3] == row * strides[4]) {
+      row *= rows;
+      rows = 1;
+    }
+    for (int64_t n = 0; n < box.count[0]; ++n) {
+      for (int64_t d = 0; d < box.count[1]; ++d) {
+        for (int64_t h = 0; h < rows; ++h) {
+          const int64_t offset = first * strides[1] + (box.first[0] + n) * strides[0] +
+                                 (box.first[1] + d) * strides[2] + (box.first[2] + h) * strides[3] +
+                                 box.first[3] * strides[4];
+          StoreLines(result_, offset, {channels, row, box.count[0] * lanes, strides[1], strides[4]}, scratch.lines,
+                     scratch.tiles + ((d * rows + h) * row * box.count[0] + n) * lanes);
+        }
+      }
+    }
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  const Buffers& b_;
+  char* scratch_;
+  LineReader source_, weight_;
+  LineWriter result_;
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  DataRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_))).Run();
+}
+
+}  // namespace canopy::conv::channel_lanes

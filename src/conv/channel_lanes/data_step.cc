@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/channel_lanes/data_step.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/scratch.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::channel_lanes {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kPositionChoices[] = {512, 256, 128, 64};
+constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
+constexpr int64_t kTileFloats = 80 << 10;    // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a panel: 192 KiB
+constexpr int64_t kSlabFloats = 48 << 10;    // a chunk's slab
+constexpr int64_t kTerms = 1024;             // of one tile call: FP32 sums stay short
+constexpr int64_t kEnoughJobs = 16;
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
+constexpr double kWorkAPackedWeight = 1;  // transposing one element
+constexpr double kWorkASlabElem = 1.2;
+constexpr double kWorkAStore = 1;
+constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkATileCall = 60;
+
+}  // namespace
+
+DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : forward_(computation == kForward), weight_(problem, computation == kForward) {
+  const Geometry& g = problem.geometry;
+  source_ = forward_ ? problem.input : problem.output;
+  result_ = forward_ ? problem.output_result : problem.input_result;
+  source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
+  result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
+  for (int axis = 0; axis < 3; ++axis) {
+    classes_[axis] = AxisClasses(g, axis, forward_);
+    load_step_[axis] = LoadStep(classes_[axis]);
+  }
+  ChooseCut(g);
+  work_ = cut_.work;
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+}
+
+void DataStep::ChooseCut(const Geometry& g) {
+  bool chosen = false;
+  for (const int64_t positions : kPositionChoices) {
+    for (const int64_t lanes : kLaneChoices) {
+      const Cut cut = MakeCut(g, positions, lanes);
+      // Cheap first, but shared out evenly.
+      const bool enough = jobs(cut, g) >= kEnoughJobs, had_enough = chosen && jobs(cut_, g) >= kEnoughJobs;
+      const bool better = enough != had_enough ? enough : enough ? cut.work < cut_.work : jobs(cut, g) > jobs(cut_, g);
+      if (!chosen || better) cut_ = cut;
+      chosen = true;
+    }
+  }
+}
+
+DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, int64_t most_lanes) const {
+  Cut cut;
+  const Extent3& size = forward_ ? g.output_size : g.input_size;
+  const Extent3 multiple = forward_ ? Extent3{1, 1, 1} : g.stride;
+  cut.panels = LanePanels(result_channels_, most_lanes);
+  cut.boxes = Boxes(g.batch, size, multiple,
+                    std::min(most_positions, std::max<int64_t>(16, kTileFloats / cut.panels.block_lanes())));
+  const Extent4& block = cut.boxes.extent();
+  cut.slab_pixels = block[0];
+  double taps_met = static_cast<double>(g.batch), classes = 1;  // pairs of position and tap
+  double pixels = static_cast<double>(g.batch);                 // loaded by all boxes
+  for (int axis = 0; axis < 3; ++axis) {
+    double met = 0, loaded = 0;
+    int64_t most = 0;
+    for (const AxisClass& one : classes_[axis])
+      met += static_cast<double>(one.count) * static_cast<double>(one.taps.size());
+    for (int64_t at = 0; at < size[axis]; at += block[axis + 1]) {
+      const int64_t count =
+          SourceRange(classes_[axis], load_step_[axis], at, std::min(size[axis], at + block[axis + 1])).count;
+      loaded += static_cast<double>(count);
+      most = std::max(most, count);
+    }
+    taps_met *= met;
+    pixels *= loaded;
+    classes *= static_cast<double>(classes_[axis].size());
+    cut.slab_pixels *= most;
+  }
+  cut.chunk = std::min({kWeightFloats / (weight_.taps * cut.panels.panel_lanes()), kTerms / weight_.taps,
+                        kSlabFloats / std::max<int64_t>(1, cut.slab_pixels)});
+  const int64_t chunks = CeilDiv(source_channels_, std::max<int64_t>(1, cut.chunk));
+  cut.chunk = chunks == 0 ? 1 : std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16));
+
+  const double channels = static_cast<double>(source_channels_), vectors = static_cast<double>(cut.panels.vectors());
+  const double boxes = static_cast<double>(cut.boxes.count()), blocks = static_cast<double>(cut.panels.blocks());
+  const double positions = static_cast<double>(g.batch * size[0] * size[1] * size[2]);
+  const double calls = (positions / cut.panels.most_rows() + boxes * classes) * vectors * 16 /
+                       static_cast<double>(cut.panels.panel_lanes()) *
+                       static_cast<double>(std::max<int64_t>(1, chunks));
+  cut.work = taps_met * channels * vectors / kEfficiency +
+             boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
+             pixels * blocks * channels * kWorkASlabElem + positions * vectors * 16 * kWorkAStore +
+             positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
+  cut.work *= static_cast<double>(g.groups);
+  return cut;
+}
+
+DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
+  Carver carver(at);
+  DataScratch scratch;
+  const int64_t lanes = cut_.panels.block_lanes(), positions = cut_.boxes.positions();
+  const int64_t columns = std::max(cut_.chunk * weight_.taps, kLines);
+  scratch.slab = carver.Take<float>(cut_.slab_pixels * cut_.chunk);
+  scratch.weights = carver.Take<float>(weight_.taps * cut_.chunk * cut_.panels.panel_lanes());
+  scratch.tiles = carver.Take<float>(positions * lanes);
+  scratch.bias = carver.Take<float>(lanes);
+  scratch.lines.lines = carver.Take<float>(kLines * (kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(kLine);
+  scratch.weight_offsets = carver.Take<int64_t>(columns);
+  scratch.row_offsets = carver.Take<int64_t>(positions);
+  scratch.result_offsets = carver.Take<int64_t>(positions);
+  scratch.runs = carver.Take<kernels::GatherRun>(weight_.taps);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string DataStep::Describe() const {
+  const Extent4& box = cut_.boxes.extent();
+  return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
+         "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
+         " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +
+         std::to_string(cut_.chunk) + " source channels";
+}
+
+}  // namespace canopy::conv::channel_lanes

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward data: for every class of positions that meet the same taps,
+//   result[position][channel] = sum over (tap, source channel) of slab[position's pixel under tap][source channel] *
+//                                                                 weight[tap, source channel][channel].
+// A job computes a box of positions for a block of result channels. It makes its slab and packs its weights itself,
+// chunk by chunk of source channels, small enough to stay in the L2; nothing is shared, nothing waits.
+#ifndef CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
+#define CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/axis_classes.h"
+#include "conv/channel_lanes/boxes.h"
+#include "conv/channel_lanes/lane_panels.h"
+#include "conv/channel_lanes/slab.h"
+#include "conv/channel_lanes/weight_panels.h"
+
+namespace canopy::conv::channel_lanes {
+
+// One thread's working memory.
+struct DataScratch {
+  float* slab;
+  float* weights;
+  float* tiles;  // [position][channel of the block]
+  float* bias;
+  SlabScratch lines;
+  int64_t* weight_offsets;
+  int64_t* row_offsets;     // of every position, in the order of classes
+  int64_t* result_offsets;  // likewise
+  kernels::GatherRun* runs;
+};
+
+class DataStep : public Step {
+ public:
+  DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class DataRun;
+
+  // How the work is cut, and what that costs.
+  struct Cut {
+    Boxes boxes;
+    LanePanels panels;
+    int64_t chunk = 1;        // source channels of a slab
+    int64_t slab_pixels = 0;  // of the largest
+    double work = 0;
+  };
+
+  Cut MakeCut(const Geometry& geometry, int64_t most_positions, int64_t most_lanes) const;
+  int64_t jobs(const Cut& cut, const Geometry& geometry) const {
+    return geometry.groups * cut.boxes.count() * cut.panels.blocks();
+  }
+  void ChooseCut(const Geometry& geometry);
+  DataScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  bool forward_;
+  Operand source_, result_;
+  int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
+  WeightView weight_;
+  std::array<std::vector<AxisClass>, 3> classes_;
+  std::array<int64_t, 3> load_step_{};
+  Cut cut_;
+  int64_t scratch_bytes_ = 0;
+  int scratch_handle_ = -1;
+  double work_ = 0;
+};
+
+}  // namespace canopy::conv::channel_lanes
+
+#endif  // CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_

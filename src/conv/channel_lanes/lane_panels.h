@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of channels as vectors, cut into panels as wide as a tile.
+#ifndef CANOPY_CONV_CHANNEL_LANES_LANE_PANELS_H_
+#define CANOPY_CONV_CHANNEL_LANES_LANE_PANELS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/checked_math.h"
+#include "kernels/gather_gemm/contract.h"
+
+namespace canopy::conv::channel_lanes {
+
+class LanePanels {
+ public:
+  LanePanels() = default;
+  // Blocks of at most about `most_lanes` channels, alike in size.
+  LanePanels(int64_t channels, int64_t most_lanes) : list_(kernels::AllGatherTiles()) {
+    const int64_t vector = list_.vector_lanes, vectors = base::CeilDiv(channels, vector);
+    wide_ = ChooseWidth(vectors);
+    const int64_t panels = base::CeilDiv(vectors, wide_);
+    const int64_t blocks = base::CeilDiv(panels, std::max<int64_t>(1, most_lanes / (wide_ * vector)));
+    block_panels_ = blocks == 0 ? 1 : base::CeilDiv(panels, blocks);
+    blocks_ = base::CeilDiv(panels, block_panels_);
+    channels_ = channels;
+  }
+
+  int64_t blocks() const { return blocks_; }
+  int64_t block_lanes() const { return block_panels_ * panel_lanes(); }  // of a whole block
+  int64_t panel_lanes() const { return wide_ * list_.vector_lanes; }
+  int64_t first(int64_t block) const { return block * block_lanes(); }
+  int64_t channels(int64_t block) const { return std::min(block_lanes(), channels_ - first(block)); }
+  int64_t panels(int64_t block) const { return base::CeilDiv(channels(block), panel_lanes()); }
+  // Panel `panel` of a block: the last may be narrower.
+  const kernels::GatherTiles& tiles(int64_t block, int64_t panel) const {
+    const int64_t left = channels(block) - panel * panel_lanes();
+    return list_.tiles[std::min(wide_, base::CeilDiv(left, list_.vector_lanes)) - 1];
+  }
+  // Vectors of all blocks, padding included.
+  int64_t vectors() const { return base::CeilDiv(channels_, list_.vector_lanes); }
+  int most_rows() const { return list_.tiles[wide_ - 1].most_rows; }
+
+ private:
+  // Three vectors need the fewest loads a multiply-add; two where that leaves less over.
+  int64_t ChooseWidth(int64_t vectors) const {
+    if (vectors <= list_.count) return std::max<int64_t>(1, vectors);
+    return vectors % 3 == 0 || list_.count < 3 || vectors % 2 != 0 ? std::min<int64_t>(3, list_.count) : 2;
+  }
+
+  kernels::GatherTilesList list_{};
+  int64_t wide_ = 1, block_panels_ = 1, blocks_ = 0, channels_ = 0;
+};
+
+}  // namespace canopy::conv::channel_lanes
+
+#endif  // CANOPY_CONV_CHANNEL_LANES_LANE_PANELS_H_

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A slab is an FP32 copy of a block of a tensor with its channels side by side, whatever the tensor's layout:
+//   slab[panel of c][((d * height + h) * width + w) * images + n][c within the panel]
+// Nothing in it is padding.
+#ifndef CANOPY_CONV_CHANNEL_LANES_SLAB_H_
+#define CANOPY_CONV_CHANNEL_LANES_SLAB_H_
+
+#include <array>
+#include <cstdint>
+
+#include "conv/channel_lanes/axis_classes.h"
+#include "conv/problem.h"
+#include "conv/tensor_lines.h"
+
+namespace canopy::conv::channel_lanes {
+
+// Which block.
+struct SlabShape {
+  int64_t first_image = 0, images = 0;
+  std::array<AxisRange, 3> axes;
+  int64_t first_channel = 0, channels = 0;
+  int64_t panel = 0;  // channels of one; a multiple of 4
+
+  int64_t pixels() const { return images * axes[0].count * axes[1].count * axes[2].count; }
+  int64_t PanelFloats() const { return pixels() * panel; }
+  // Pixel (0, d, h, w) by indices into the ranges, in pixels.
+  int64_t Pixel(int64_t d, int64_t h, int64_t w) const {
+    return ((d * axes[1].count + h) * axes[2].count + w) * images;
+  }
+};
+
+// Working memory of Load: a line for each of kLines channels, and offsets of kLine pixels.
+inline constexpr int64_t kLines = 16, kLine = 256;
+struct SlabScratch {
+  static constexpr int64_t kBytes = (kLines * (kLine + kernels::kLineSlack)) * 4 + kLine * 8;
+  float* lines;
+  int64_t* offsets;
+};
+
+// Leaves what lies between the last channel and the end of its panel as it is.
+void LoadSlab(const LineReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
+              float* slab);
+
+}  // namespace canopy::conv::channel_lanes
+
+#endif  // CANOPY_CONV_CHANNEL_LANES_SLAB_H_

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/channel_lanes/store.h"
+
+#include <algorithm>
+
+namespace canopy::conv::channel_lanes {
+
+void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, const SlabScratch& scratch,
+                const float* tiles) {
+  if (s.channel_stride == 1 && s.element_stride != 1) {
+    const kernels::Segment all{0, 0, static_cast<int32_t>(s.channels)};
+    for (int64_t i = 0; i < s.count; ++i) {
+      writer.Store(offset + i * s.element_stride, &all, 1, 1, tiles + i * s.from_step);
+    }
+    return;
+  }
+  const bool direct = writer.Direct(0, s.element_stride) != nullptr;
+  for (int64_t c = 0; c < kLines; ++c) {
+    scratch.offsets[c] = c * (direct ? s.channel_stride : kLine + kernels::kLineSlack);
+  }
+  for (int64_t i = 0; i < s.count; i += kLine) {
+    const int64_t count = std::min(kLine, s.count - i);
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+    for (int64_t c = 0; c < s.channels; c += kLines) {
+      const int64_t lines = std::min(kLines, s.channels - c);
+      const int64_t at = offset + c * s.channel_stride + i * s.element_stride;
+      float* to = direct ? writer.Direct(at, 1) : scratch.lines;
+      kernels::Lines().transpose(tiles + i * s.from_step + c, s.from_step, count, lines, to, scratch.offsets);
+      for (int64_t l = 0; l < lines && !direct; ++l) {
+        writer.Store(at + l * s.channel_stride, &whole, 1, s.element_stride, scratch.lines + scratch.offsets[l]);
+      }
+    }
+  }
+}
+
+}  // namespace canopy::conv::channel_lanes

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/channel_lanes/weight_panels.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace canopy::conv::channel_lanes {
+namespace {
+
+class Packer {
+ public:
+  Packer(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
+         int64_t* offsets, float* packed)
+      : reader_(reader), v_(view), block_(block), scratch_(scratch), offsets_(offsets), packed_(packed) {}
+
+  void Run() const {
+    switch (v_.runs) {
+      case WeightView::Runs::kSourceAndTaps:
+        for (int64_t i = 0; i < block_.sources * v_.taps; ++i) {
+          offsets_[i] = (i % v_.taps * block_.sources + i / v_.taps) * block_.lanes;
+        }
+        return Columns(block_.offset, block_.sources * v_.taps, packed_);
+      case WeightView::Runs::kTaps:
+        for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.sources * block_.lanes;
+        for (int64_t k = 0; k < block_.sources; ++k) {
+          Columns(block_.offset + k * v_.source_stride, v_.taps, packed_ + k * block_.lanes);
+        }
+        return;
+      case WeightView::Runs::kSourceChannels:
+        for (int64_t k = 0; k < block_.sources; ++k) offsets_[k] = k * block_.lanes;
+        for (int64_t tap = 0; tap < v_.taps; ++tap) {
+          Columns(block_.offset + v_.TapOffset(tap), block_.sources, packed_ + tap * block_.sources * block_.lanes);
+        }
+        return;
+      default:
+        return Rows();
+    }
+  }
+
+ private:
+  // packed[offsets[j] + result] = element j of the run of each result channel.
+  void Columns(int64_t offset, int64_t count, float* packed) const {
+    const float* direct = reader_.Direct(offset, 1);
+    if (direct != nullptr) {
+      kernels::Lines().transpose(direct, v_.result_stride, block_.results, count, packed, offsets_);
+      return;
+    }
+    const int64_t line = kLine + kernels::kLineSlack;
+    for (int64_t r = 0; r < block_.results; r += kLines) {
+      const int64_t results = std::min(kLines, block_.results - r);
+      const int64_t first = offset + r * v_.result_stride;
+      if (v_.result_stride == count && results * count <= kLines * kLine) {
+        // The runs follow one another: one long run.
+        reader_.FetchRun(first, results * count, scratch_.lines);
+        kernels::Lines().transpose(scratch_.lines, count, results, count, packed + r, offsets_);
+        continue;
+      }
+      for (int64_t j = 0; j < count; j += kLine) {
+        const int64_t run = std::min(kLine, count - j);
+        for (int64_t i = 0; i < results; ++i) {
+          reader_.FetchRun(first + i * v_.result_stride + j, run, scratch_.lines + i * line);
+        }
+        kernels::Lines().transpose(scratch_.lines, line, results, run, packed + r, offsets_ + j);
+      }
+    }
+  }
+
+  void Rows() const {
+    for (int64_t tap = 0; tap < v_.taps; ++tap) {
+      for (int64_t k = 0; k < block_.sources; ++k) {
+        const int64_t offset = block_.offset + v_.TapOffset(tap) + k * v_.source_stride;
+        float* to = packed_ + (tap * block_.sources + k) * block_.lanes;
+        if (v_.runs == WeightView::Runs::kResultChannels) {
+          reader_.FetchRun(offset, block_.results, to);
+          continue;
+        }
+        for (int64_t r = 0; r < block_.results; r += kLine) {
+          const int64_t count = std::min(kLine, block_.results - r);
+          const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+          reader_.Fetch(offset + r * v_.result_stride, &whole, 1, v_.result_stride, count, scratch_.lines);
+          std::memcpy(to + r, scratch_.lines, static_cast<size_t>(count) * sizeof(float));
+        }
+      }
+    }
+  }
+
+  const LineReader& reader_;
+  const WeightView& v_;
+  const WeightBlock& block_;
+  const SlabScratch& scratch_;
+  int64_t* offsets_;
+  float* packed_;
+};
+
+}  // namespace
+
+WeightView::WeightView(const ConvProblem& problem, bool forward)
+    : kernel(problem.geometry.kernel), taps(problem.geometry.taps()) {
+  const auto& strides = problem.weight.strides;
+  tap_strides = {strides[2], strides[3], strides[4]};
+  result_stride = strides[forward ? 0 : 1];
+  source_stride = strides[forward ? 1 : 0];
+  const bool taps_run = (kernel[2] == 1 || strides[4] == 1) && (kernel[1] == 1 || strides[3] == kernel[2]) &&
+                        (kernel[0] == 1 || strides[2] == kernel[1] * kernel[2]);
+  if (result_stride == 1) {
+    runs = Runs::kResultChannels;
+  } else if (taps_run && source_stride == taps) {
+    runs = Runs::kSourceAndTaps;
+  } else if (source_stride == 1) {
+    runs = Runs::kSourceChannels;
+  } else if (taps_run && taps > 1) {
+    runs = Runs::kTaps;
+  }
+}
+
+void PackWeights(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
+                 int64_t* offsets, float* packed) {
+  if (block.sources * block.results > 0) Packer(reader, view, block, scratch, offsets, packed).Run();
+}
+
+}  // namespace canopy::conv::channel_lanes

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights as the vector operand: packed[tap][source channel][result channel], whatever their layout.
+#ifndef CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
+#define CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
+
+#include <cstdint>
+
+#include "conv/channel_lanes/slab.h"
+#include "conv/problem.h"
+#include "conv/tensor_lines.h"
+
+namespace canopy::conv::channel_lanes {
+
+// How a computation sees the weights: elements between result channels, source channels and taps.
+struct WeightView {
+  enum class Runs {
+    kResultChannels,  // lie side by side
+    kSourceAndTaps,   // all taps of all source channels of a result channel lie side by side
+    kTaps,            // all taps of a pair of channels lie side by side
+    kSourceChannels,  // lie side by side
+    kNone
+  };
+
+  WeightView() = default;
+  WeightView(const ConvProblem& problem, bool forward);
+
+  int64_t TapOffset(int64_t tap) const {
+    return tap / (kernel[1] * kernel[2]) * tap_strides[0] + tap / kernel[2] % kernel[1] * tap_strides[1] +
+           tap % kernel[2] * tap_strides[2];
+  }
+
+  Extent3 kernel{1, 1, 1}, tap_strides{};
+  int64_t taps = 1;
+  int64_t result_stride = 0, source_stride = 0;
+  Runs runs = Runs::kNone;
+};
+
+// A block of them: `sources` source channels by `results` result channels, from element `offset`.
+struct WeightBlock {
+  int64_t offset, sources, results;
+  int64_t lanes;  // from source channel to source channel in the packed block; at least `results`
+};
+
+// Fills packed[(tap * block.sources + source) * block.lanes + result]; what lies between results and lanes is left as
+// it is. `offsets` holds taps * sources entries, for use inside.
+void PackWeights(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
+                 int64_t* offsets, float* packed);
+
+}  // namespace canopy::conv::channel_lanes
+
+#endif  // CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backward weights: result[input channel, tap][output channel] = sum over output positions of
+//   input slab[position's pixel under tap][input channel] * output slab[position][output channel],
+// over just those positions whose pixel exists. A job computes all taps of a chunk of input channels for a block of
+// output channels over a segment of the boxes; segments, whose number depends on the problem only, are added in order.
+#ifndef CANOPY_CONV_CHANNEL_LANES_WEIGHTS_STEP_H_
+#define CANOPY_CONV_CHANNEL_LANES_WEIGHTS_STEP_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/axis_classes.h"
+#include "conv/channel_lanes/boxes.h"
+#include "conv/channel_lanes/lane_panels.h"
+#include "conv/channel_lanes/slab.h"
+
+namespace canopy::conv::channel_lanes {
+
+// One thread's working memory.
+struct WeightsScratch {
+  float* input;   // a slab
+  float* output;  // a slab in panels
+  float* tiles;   // [input channel][tap][output channel]
+  float* deep;    // sums of full runs of boxes, like tiles
+  SlabScratch lines;
+  int64_t* result_offsets;
+  kernels::GatherRun* runs;
+};
+
+class WeightsStep : public Step {
+ public:
+  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return cut_.work; }
+
+ private:
+  friend class WeightsRun;
+
+  // How the work is cut, and what that costs.
+  struct Cut {
+    Boxes boxes;
+    LanePanels panels;
+    int64_t chunk = 1, chunks = 0;  // input channels of a job
+    int64_t slab_pixels = 0;        // of the largest input slab
+    int64_t segments = 1, segment_boxes = 0;
+    double work = 0;
+
+    int64_t jobs(int64_t groups) const { return groups * chunks * panels.blocks(); }
+  };
+
+  bool MakeCut(const Geometry& geometry, int64_t most_positions, int64_t most_lanes, int64_t most_channels,
+               Cut* cut) const;
+  void ChooseCut(const Geometry& geometry);
+  void ChooseSegments(const Geometry& geometry, Cut* cut) const;
+  int64_t tiles_floats(const Cut& cut) const { return cut.chunk * taps_ * cut.panels.block_lanes(); }
+  WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
+  int64_t taps_ = 1;
+  std::array<std::vector<AxisClass>, 3> classes_;  // of the output
+  std::array<int64_t, 3> load_step_{}, stride_{};  // of the input; slab indices from position to position
+  Cut cut_;
+  int64_t scratch_bytes_ = 0;
+  int scratch_handle_ = -1, partial_handle_ = -1;
+};
+
+}  // namespace canopy::conv::channel_lanes
+
+#endif  // CANOPY_CONV_CHANNEL_LANES_WEIGHTS_STEP_H_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The FP32 tile product whose operands stand in place, for products whose vectors hold channels:
+//   c[result_offsets[r] + l] (+)= sum over runs t, i in [0, runs[t].terms) of a(t, i, r) * b[runs[t].b + i * b_step +
+//   l]
+// with 0 <= r < rows and 0 <= l < lanes, where
+//   scattered rows: a(t, i, r) = a[runs[t].a + row_offsets[r] + i]   a row is a pixel, its channels side by side
+//   adjacent rows:  a(t, i, r) = a[runs[t].a + i * a_step + r]       the rows are neighbouring channels of a pixel
+// Terms are added in the order of t, then i, with one fused multiply-add each into one accumulator an element, started
+// at 0; where `accumulate`, the sum is added to c last. So any number of rows gives the same bits for an element.
+//
+// Every number of rows has a kernel of its own: nothing is padded, and only c[result_offsets[r]..+lanes) is written.
+#ifndef CANOPY_KERNELS_GATHER_GEMM_CONTRACT_H_
+#define CANOPY_KERNELS_GATHER_GEMM_CONTRACT_H_
+
+#include <cstdint>
+
+namespace canopy::kernels {
+
+struct GatherRun {
+  int64_t a, b, terms;  // a, b in elements
+};
+
+struct GatherOperands {
+  const GatherRun* runs;
+  int64_t run_count;
+  const float* a;
+  const int64_t* row_offsets;  // scattered rows only
+  int64_t a_step;              // adjacent rows only
+  const float* b;
+  int64_t b_step;
+  float* c;
+  const int64_t* result_offsets;
+};
+
+using GatherGemmFn = void (*)(const GatherOperands& operands, bool accumulate);
+
+// Tiles of one width.
+struct GatherTiles {
+  static constexpr int kMostRows = 14;
+  int lanes;
+  int most_rows;                          // with these the accumulators fill the registers
+  GatherGemmFn scattered[kMostRows + 1];  // by the number of rows, from 1 to most_rows
+  GatherGemmFn adjacent[kMostRows + 1];
+};
+
+struct GatherTilesList {
+  const GatherTiles* tiles;  // tiles[v - 1] has v vectors
+  int count;
+  int vector_lanes;
+};
+
+// The tiles for the best instruction set that this processor has.
+GatherTilesList AllGatherTiles();
+
+}  // namespace canopy::kernels
+
+#endif  // CANOPY_KERNELS_GATHER_GEMM_CONTRACT_H_

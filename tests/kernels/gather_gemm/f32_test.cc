@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.h"
+#include "kernels/gather_gemm/contract.h"
+
+namespace canopy::kernels {
+namespace {
+
+constexpr GatherRun kRuns[] = {{7, 3, 5}, {0, 700, 1}, {40, 0, 64}, {9, 9, 0}};
+constexpr float kUntouched = -7;
+
+std::vector<float> Random(size_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> real(-1, 1);
+  std::vector<float> values(count);
+  for (float& value : values) value = real(random);
+  return values;
+}
+
+float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
+
+// Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
+void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, bool fused, const std::string& trace) {
+  const std::vector<float> a = Random(4000, 1), b = Random(8000, 2);
+  std::vector<int64_t> row_offsets, result_offsets;
+  for (int r = 0; r < rows; ++r) {
+    row_offsets.push_back((r * 37) % 101);
+    result_offsets.push_back((rows - 1 - r) * (tiles.lanes + 5));
+  }
+  std::vector<float> c(static_cast<size_t>(rows * (tiles.lanes + 5)), kUntouched), expected = c;
+  GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), tiles.lanes + 9, nullptr, nullptr};
+  for (int r = 0; r < rows; ++r) {
+    for (int l = 0; l < tiles.lanes; ++l) {
+      float sum = 0;
+      for (const GatherRun& run : kRuns) {
+        for (int64_t i = 0; i < run.terms; ++i) {
+          const float factor = scattered ? a[run.a + row_offsets[r] + i] : a[run.a + i * operands.a_step + r];
+          sum = MultiplyAdd(factor, b[run.b + i * operands.b_step + l], sum, fused);
+        }
+      }
+      float& to = expected[result_offsets[r] + l];
+      to = accumulate ? to + sum : sum;
+    }
+  }
+  operands.c = c.data();
+  operands.result_offsets = result_offsets.data();
+  (scattered ? tiles.scattered : tiles.adjacent)[rows](operands, accumulate);
+  ASSERT_EQ(c, expected) << trace << " " << rows << " rows by " << tiles.lanes;
+}
+
+TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
+  for (int64_t target : MachineTargets()) {
+    const std::string name = TargetName(target);
+    const bool fused = name != "SSE4" && name != "SCALAR";  // no fused multiply-add there
+    const ScopedTarget scoped(target);
+    const GatherTilesList list = AllGatherTiles();
+    ASSERT_GE(list.count, 3) << name;
+    for (int v = 0; v < list.count; ++v) {
+      const GatherTiles& tiles = list.tiles[v];
+      ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
+      ASSERT_LE(tiles.most_rows, GatherTiles::kMostRows);
+      for (int rows = 1; rows <= tiles.most_rows; ++rows) {
+        for (bool scattered : {false, true}) {
+          for (bool accumulate : {false, true}) Check(tiles, rows, scattered, accumulate, fused, name);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace canopy::kernels
