@@ -63,7 +63,7 @@ class DataRun {
     SlabShape shape;
     shape.first_image = box.first[0];
     shape.images = box.count[0];
-    shape.panel = s_.cut_.chunk;
+    shape.panel = s_.chunk_;
     for (int axis = 0; axis < 3; ++axis) {
       const int64_t begin = box.first[axis + 1];
       shape.axes[axis] = SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + box.count[axis + 1]);
@@ -79,7 +79,7 @@ class DataRun {
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
       shape.first_channel = group * s_.source_channels_ + c;
-      shape.channels = std::min(s_.cut_.chunk, s_.source_channels_ - c);
+      shape.channels = std::min(s_.chunk_, s_.source_channels_ - c);
       LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
       for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
         const int64_t first = panels.first(block) + panel * panels.panel_lanes();
@@ -89,7 +89,7 @@ class DataRun {
                     scratch.lines, scratch.weight_offsets, scratch.weights);
         Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, scratch);
       }
-      c += s_.cut_.chunk;
+      c += s_.chunk_;
     } while (c < s_.source_channels_);
     if (p_.has_bias) AddBias(first_result, panels.channels(block), box, scratch);
     Store(first_result, panels.channels(block), box, scratch);

@@ -13,13 +13,13 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kPositionChoices[] = {512, 256, 128, 64};
+constexpr int64_t kPositionChoices[] = {2048, 1024, 512, 256, 128, 64};
 constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
 constexpr int64_t kTileFloats = 80 << 10;    // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a panel: 192 KiB
-constexpr int64_t kSlabFloats = 48 << 10;    // a chunk's slab
+constexpr int64_t kSlabFloats = 64 << 10;    // a chunk's slab: 256 KiB
 constexpr int64_t kTerms = 1024;             // of one tile call: FP32 sums stay short
-constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kMostChunk = 256;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
@@ -28,6 +28,8 @@ constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAStore = 1;
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
+
+constexpr double kUnevenness = 0.1;  // of a job: what a thread waits for another at the end
 
 }  // namespace
 
@@ -42,6 +44,10 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     classes_[axis] = AxisClasses(g, axis, forward_);
     load_step_[axis] = LoadStep(classes_[axis]);
   }
+  // Of the problem alone, and so the order of every sum; how the rest is cut changes no bit.
+  const int64_t most = std::min(kMostChunk, std::max<int64_t>(1, kTerms / weight_.taps));
+  const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, most));
+  chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16)));
   ChooseCut(g);
   work_ = cut_.work;
   ScratchAt(nullptr, &scratch_bytes_);
@@ -49,16 +55,20 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
+// The cut that this many threads finish first; where two are close, the one with more jobs to share out.
 void DataStep::ChooseCut(const Geometry& g) {
-  bool chosen = false;
+  double best = 0;
   for (const int64_t positions : kPositionChoices) {
     for (const int64_t lanes : kLaneChoices) {
       const Cut cut = MakeCut(g, positions, lanes);
-      // Cheap first, but shared out evenly.
-      const bool enough = jobs(cut, g) >= kEnoughJobs, had_enough = chosen && jobs(cut_, g) >= kEnoughJobs;
-      const bool better = enough != had_enough ? enough : enough ? cut.work < cut_.work : jobs(cut, g) > jobs(cut_, g);
-      if (!chosen || better) cut_ = cut;
-      chosen = true;
+      const int64_t threads = cut.work < kSerialWork ? 1 : exec::ThreadCount(),
+                    jobs = std::max<int64_t>(1, Jobs(cut, g));
+      const double rounds = static_cast<double>(CeilDiv(jobs, threads)) + (threads > 1 ? kUnevenness : 0);
+      const double time = cut.work / static_cast<double>(jobs) * rounds;
+      if (best == 0 || time < best) {
+        cut_ = cut;
+        best = time;
+      }
     }
   }
 }
@@ -68,8 +78,9 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, int64
   const Extent3& size = forward_ ? g.output_size : g.input_size;
   const Extent3 multiple = forward_ ? Extent3{1, 1, 1} : g.stride;
   cut.panels = LanePanels(result_channels_, most_lanes);
-  cut.boxes = Boxes(g.batch, size, multiple,
-                    std::min(most_positions, std::max<int64_t>(16, kTileFloats / cut.panels.block_lanes())));
+  cut.boxes = Boxes(
+      g.batch, size, multiple,
+      std::min({most_positions, kSlabFloats / chunk_, std::max<int64_t>(16, kTileFloats / cut.panels.block_lanes())}));
   const Extent4& block = cut.boxes.extent();
   cut.slab_pixels = block[0];
   double taps_met = static_cast<double>(g.batch), classes = 1;  // pairs of position and tap
@@ -90,11 +101,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, int64
     classes *= static_cast<double>(classes_[axis].size());
     cut.slab_pixels *= most;
   }
-  cut.chunk = std::min({kWeightFloats / (weight_.taps * cut.panels.panel_lanes()), kTerms / weight_.taps,
-                        kSlabFloats / std::max<int64_t>(1, cut.slab_pixels)});
-  const int64_t chunks = CeilDiv(source_channels_, std::max<int64_t>(1, cut.chunk));
-  cut.chunk = chunks == 0 ? 1 : std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16));
-
+  const int64_t chunks = CeilDiv(source_channels_, chunk_);
   const double channels = static_cast<double>(source_channels_), vectors = static_cast<double>(cut.panels.vectors());
   const double boxes = static_cast<double>(cut.boxes.count()), blocks = static_cast<double>(cut.panels.blocks());
   const double positions = static_cast<double>(g.batch * size[0] * size[1] * size[2]);
@@ -113,9 +120,9 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   Carver carver(at);
   DataScratch scratch;
   const int64_t lanes = cut_.panels.block_lanes(), positions = cut_.boxes.positions();
-  const int64_t columns = std::max(cut_.chunk * weight_.taps, kLines);
-  scratch.slab = carver.Take<float>(cut_.slab_pixels * cut_.chunk);
-  scratch.weights = carver.Take<float>(weight_.taps * cut_.chunk * cut_.panels.panel_lanes());
+  const int64_t columns = std::max(chunk_ * weight_.taps, kLines);
+  scratch.slab = carver.Take<float>(cut_.slab_pixels * chunk_);
+  scratch.weights = carver.Take<float>(weight_.taps * chunk_ * cut_.panels.panel_lanes());
   scratch.tiles = carver.Take<float>(positions * lanes);
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(kLines * (kLine + kernels::kLineSlack));
@@ -133,7 +140,7 @@ std::string DataStep::Describe() const {
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
          " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +
-         std::to_string(cut_.chunk) + " source channels";
+         std::to_string(chunk_) + " source channels";
 }
 
 }  // namespace canopy::conv::channel_lanes

@@ -49,13 +49,12 @@ class DataStep : public Step {
   struct Cut {
     Boxes boxes;
     LanePanels panels;
-    int64_t chunk = 1;        // source channels of a slab
     int64_t slab_pixels = 0;  // of the largest
     double work = 0;
   };
 
   Cut MakeCut(const Geometry& geometry, int64_t most_positions, int64_t most_lanes) const;
-  int64_t jobs(const Cut& cut, const Geometry& geometry) const {
+  static int64_t Jobs(const Cut& cut, const Geometry& geometry) {
     return geometry.groups * cut.boxes.count() * cut.panels.blocks();
   }
   void ChooseCut(const Geometry& geometry);
@@ -67,6 +66,7 @@ class DataStep : public Step {
   WeightView weight_;
   std::array<std::vector<AxisClass>, 3> classes_;
   std::array<int64_t, 3> load_step_{};
+  int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1;

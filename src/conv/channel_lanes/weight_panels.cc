@@ -7,6 +7,8 @@
 namespace canopy::conv::channel_lanes {
 namespace {
 
+constexpr int64_t kPrefetchAhead = 6;  // source channels
+
 class Packer {
  public:
   Packer(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
@@ -23,6 +25,7 @@ class Packer {
       case WeightView::Runs::kTaps:
         for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.sources * block_.lanes;
         for (int64_t k = 0; k < block_.sources; ++k) {
+          Prefetch(block_.offset + (k + kPrefetchAhead) * v_.source_stride, k + kPrefetchAhead);
           Columns(block_.offset + k * v_.source_stride, v_.taps, packed_ + k * block_.lanes);
         }
         return;
@@ -38,6 +41,13 @@ class Packer {
   }
 
  private:
+  // Source channels are too far apart for the processor to foresee.
+  void Prefetch(int64_t offset, int64_t source) const {
+    const float* at = reader_.Direct(offset, 1);
+    if (at == nullptr || source >= block_.sources) return;
+    for (int64_t i = 0; i < block_.results * v_.taps; i += 16) __builtin_prefetch(at + i);
+  }
+
   // packed[offsets[j] + result] = element j of the run of each result channel.
   void Columns(int64_t offset, int64_t count, float* packed) const {
     const float* direct = reader_.Direct(offset, 1);
