@@ -50,15 +50,6 @@ class Accumulators {
     }
   }
 
-  HWY_INLINE void AddRows(const float* HWY_RESTRICT const* rows, int64_t i, const V* lanes) {
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const V row = hn::Set(D(), rows[r][i]);
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::MulAdd(row, lanes[v], sums_[r][v]);
-    }
-  }
-
   HWY_INLINE void Finish(float* HWY_RESTRICT c, bool accumulate) const {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
@@ -91,45 +82,6 @@ void GemmTileBody(int64_t depth, const float* HWY_RESTRICT a, const float* HWY_R
   sums.Finish(c, accumulate);
 }
 
-template <int kRows, int kVectors>
-void GemmTapsBody(const GemmTapsOperands& operands, float* HWY_RESTRICT c, bool accumulate) {
-  using Sums = Accumulators<kRows, kVectors>;
-  Sums sums;
-  sums.Clear();
-  for (int64_t t = 0; t < operands.tap_count; ++t) {
-    const float* HWY_RESTRICT a = operands.a + operands.taps[t].a;
-    const float* HWY_RESTRICT b = operands.b + operands.taps[t].b;
-    for (int64_t i = 0; i < operands.depth; ++i) {
-      typename Sums::V lanes[kVectors];
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) lanes[v] = hn::LoadU(typename Sums::D(), b + v * Sums::kLanes);
-      sums.Add(a, lanes);
-      a += kRows;
-      b += operands.b_stride;
-    }
-  }
-  sums.Finish(c, accumulate);
-}
-
-template <int kRows, int kVectors>
-void GemmRowsBody(int64_t depth, const float* HWY_RESTRICT a, const int64_t* HWY_RESTRICT row_offsets,
-                  const float* HWY_RESTRICT b, float* HWY_RESTRICT c, bool accumulate) {
-  using Sums = Accumulators<kRows, kVectors>;
-  Sums sums;
-  sums.Clear();
-  const float* HWY_RESTRICT rows[kRows];
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) rows[r] = a + row_offsets[r];
-  for (int64_t i = 0; i < depth; ++i) {
-    typename Sums::V lanes[kVectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) lanes[v] = hn::Load(typename Sums::D(), b + v * Sums::kLanes);
-    sums.AddRows(rows, i, lanes);
-    b += kVectors * Sums::kLanes;
-  }
-  sums.Finish(c, accumulate);
-}
-
 // The list's entries for this target's registers, in the list's order.
 inline GemmTileList TilesOfTarget() {
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(hn::ScalableTag<float>()));
@@ -139,12 +91,7 @@ inline GemmTileList TilesOfTarget() {
     Table() {
 #define CANOPY_GEMM_TILE(registers, rows, vectors, efficiency) \
   if constexpr (registers == kVectorRegisters)                 \
-    tiles[count++] = {rows,                                    \
-                      (vectors)*kLanes,                        \
-                      efficiency,                              \
-                      &GemmTileBody<rows, vectors>,            \
-                      &GemmTapsBody<rows, vectors>,            \
-                      &GemmRowsBody<rows, vectors>};
+    tiles[count++] = {rows, (vectors)*kLanes, efficiency, &GemmTileBody<rows, vectors>};
 #include "kernels/gemm/kernels.inc"
 #undef CANOPY_GEMM_TILE
     }

@@ -15,37 +15,11 @@ namespace canopy::kernels {
 
 using GemmTileFn = void (*)(int64_t depth, const float* a, const float* b, float* c, bool accumulate);
 
-// The same product where b is not packed: a sum over taps, each a dense block of `depth` terms,
-//   c[r][l] (+)= sum over taps t, i in [0, depth) of a[taps[t].a + i * rows + r] * b[taps[t].b + i * b_stride + l]
-// in the order of t, then i. b may have any alignment.
-struct GemmTap {
-  int64_t a, b;  // elements
-};
-
-struct GemmTapsOperands {
-  const GemmTap* taps;
-  int64_t tap_count;
-  int64_t depth;
-  const float* a;
-  const float* b;
-  int64_t b_stride;
-};
-
-using GemmTapsFn = void (*)(const GemmTapsOperands& operands, float* c, bool accumulate);
-
-// The same product where the rows stand unpacked, each at an offset of its own:
-//   c[r][l] (+)= sum over i in [0, depth) of a[row_offsets[r] + i] * b[i * lanes + l]
-// in the order of i; b as for GemmTileFn.
-using GemmRowsFn = void (*)(int64_t depth, const float* a, const int64_t* row_offsets, const float* b, float* c,
-                            bool accumulate);
-
 struct GemmTile {
   int rows;
   int lanes;
   double efficiency;  // share of the FMA peak that it reached where it was measured, all operands in cache
   GemmTileFn run;
-  GemmTapsFn run_taps;
-  GemmRowsFn run_rows;
 };
 
 struct GemmTileList {

@@ -73,47 +73,5 @@ TEST(GemmTest, PackedPanelsGiveTheContractsBits) {
   });
 }
 
-TEST(GemmTest, TapsOverShiftedRowsGiveTheContractsBits) {
-  ForEachTile([](const GemmTile& tile, const std::string& name, bool fused) {
-    const int64_t depth = 5, stride = tile.lanes + 11;
-    const GemmTap taps[] = {{0, 3}, {depth * tile.rows, 0}, {2 * depth * tile.rows, 10}};  // any alignment
-    const auto a = Random(3 * depth * tile.rows, 1), b = Random(depth * stride + 11, 2);
-    for (int64_t count : {0, 1, 3}) {
-      ExpectTile(
-          tile, name,
-          [&](float* c, bool accumulate) {
-            tile.run_taps({taps, count, depth, a.get(), b.get(), stride}, c, accumulate);
-          },
-          [&](int r, int l) {
-            float sum = 0;
-            for (int64_t t = 0; t < count; ++t) {
-              for (int64_t i = 0; i < depth; ++i) {
-                sum = MultiplyAdd(a[taps[t].a + i * tile.rows + r], b[taps[t].b + i * stride + l], sum, fused);
-              }
-            }
-            return sum;
-          });
-    }
-  });
-}
-
-TEST(GemmTest, UnpackedRowsGiveTheContractsBits) {
-  ForEachTile([](const GemmTile& tile, const std::string& name, bool fused) {
-    std::vector<int64_t> offsets;
-    for (int r = 0; r < tile.rows; ++r) offsets.push_back((r * 7) % 23);
-    for (int64_t depth : {0, 1, 6, 65}) {
-      const auto a = Random(depth + 23, 1), b = Random(depth * tile.lanes, 2);
-      ExpectTile(
-          tile, name,
-          [&](float* c, bool accumulate) { tile.run_rows(depth, a.get(), offsets.data(), b.get(), c, accumulate); },
-          [&](int r, int l) {
-            float sum = 0;
-            for (int64_t i = 0; i < depth; ++i) sum = MultiplyAdd(a[offsets[r] + i], b[i * tile.lanes + l], sum, fused);
-            return sum;
-          });
-    }
-  });
-}
-
 }  // namespace
 }  // namespace canopy::kernels
