@@ -31,12 +31,24 @@ class LineReader {
   // to[i] = element offset + i, rounded, 0 <= i < count. Writes nothing else.
   void FetchRun(int64_t offset, int64_t count, float* to) const;
 
+  // Where element `offset` lies or would.
+  const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
+
+  // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.
+  void Prefetch(int64_t offset, int64_t count) const {
+    const int64_t bytes = numerics::ElementBytes(dtype_);
+    const char* from = base_ + offset * bytes;
+    for (int64_t i = 0; i < count * bytes; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
+  }
+
   // The elements themselves where lines of this step need no copy, else nullptr.
   const float* Direct(int64_t offset, int64_t step) const {
     return plain_ && !finite_only_ && step == 1 ? reinterpret_cast<const float*>(base_) + offset : nullptr;
   }
 
  private:
+  static constexpr int64_t kCacheLine = 64;
+
   void FetchSegments(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
                      int64_t length, float* line) const;
   void FetchStrided(const char* from, int64_t count, int64_t step, float* to) const;

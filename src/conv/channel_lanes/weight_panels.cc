@@ -25,7 +25,10 @@ class Packer {
       case WeightView::Runs::kTaps:
         for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.sources * block_.lanes;
         for (int64_t k = 0; k < block_.sources; ++k) {
-          Prefetch(block_.offset + (k + kPrefetchAhead) * v_.source_stride, k + kPrefetchAhead);
+          // Source channels are too far apart for the processor to foresee.
+          if (k + kPrefetchAhead < block_.sources) {
+            reader_.Prefetch(block_.offset + (k + kPrefetchAhead) * v_.source_stride, block_.results * v_.taps);
+          }
           Columns(block_.offset + k * v_.source_stride, v_.taps, packed_ + k * block_.lanes);
         }
         return;
@@ -41,13 +44,6 @@ class Packer {
   }
 
  private:
-  // Source channels are too far apart for the processor to foresee.
-  void Prefetch(int64_t offset, int64_t source) const {
-    const float* at = reader_.Direct(offset, 1);
-    if (at == nullptr || source >= block_.sources) return;
-    for (int64_t i = 0; i < block_.results * v_.taps; i += 16) __builtin_prefetch(at + i);
-  }
-
   // packed[offsets[j] + result] = element j of the run of each result channel.
   void Columns(int64_t offset, int64_t count, float* packed) const {
     const float* direct = reader_.Direct(offset, 1);

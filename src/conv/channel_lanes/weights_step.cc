@@ -28,8 +28,8 @@ constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAPartial = 1;     // adding one element of a partial result
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
-constexpr double kWorkATileCall = 40;
-constexpr double kWorkARun = 15;
+constexpr double kWorkATileCall = 80;
+constexpr double kWorkARun = 40;
 
 }  // namespace
 
@@ -93,7 +93,7 @@ bool WeightsStep::MakeCut(const Geometry& g, int64_t most_positions, int64_t mos
     taps_met *= met;
     pixels *= loaded;
     cut->slab_pixels *= most;
-    if (axis < 2 || stride_[2] != 1) runs *= static_cast<double>(std::max<int64_t>(1, block[axis + 1]));
+    if (axis < 2 || (stride_[2] != 1 && block[0] > 1)) runs *= static_cast<double>(std::max<int64_t>(1, block[axis + 1]));
   }
   if (taps_ == 1) runs = 1;
   ChooseSegments(g, cut);

@@ -11,6 +11,9 @@ namespace {
 
 constexpr int64_t kWorkATileStore = 8;    // terms that storing a result costs as much as
 constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
+constexpr double kWorkASegment = 60;      // starting a stretch of neighbours
+constexpr double kWorkAGap = 10;          // filling one result that no tap reaches, with its neighbours
+constexpr double kWorkAStride = 4;        // an element that has no neighbour beside it
 
 }  // namespace
 
@@ -83,9 +86,17 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     jobs_ += phase.pixel_blocks * channel_blocks_;
     const double tiles = static_cast<double>(phase.pixels) * static_cast<double>(channel_panels_ * channel_width) /
                          (16 * tile_.efficiency) * static_cast<double>(depth + kWorkATileStore);
-    const double packing =
-        static_cast<double>(phase.pixels * channel_blocks_) * static_cast<double>(depth) * kWorkAPackedElem;
+    const AxisPhase& row = *phase.axes[2];
+    const bool apart = row.source_step * source_.strides[4] != 1 && !channel_lines_;
+    const double elem = kWorkAPackedElem + (apart ? kWorkAStride : 0) +
+                        kWorkASegment / static_cast<double>(channel_lines_ ? source_channels_ : row.walk);
+    const double packing = static_cast<double>(phase.pixels * channel_blocks_) * static_cast<double>(depth) * elem;
     work_ += static_cast<double>(g.groups) * (tiles + packing);
+  }
+  if (gaps_) {
+    const Extent3& size = result_size_;
+    work_ += static_cast<double>(g.batch * g.groups * result_channels_) *
+             static_cast<double>(size[0] * size[1] * size[2]) * kWorkAGap;
   }
   const base::Checked packed_bytes = base::Checked(g.groups) * packed_floats_ * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed_bytes.ok() ? packed_bytes.value() : -1);

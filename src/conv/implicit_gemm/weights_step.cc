@@ -14,7 +14,9 @@ constexpr int64_t kLeastDepthBlocks = 4;  // of a segment: less would be mostly 
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 constexpr double kOrientationMargin = 1.25;  // how much padding a friendlier store is worth
 
-constexpr double kWorkAPackedElem = 1;  // gathering one element into a panel
+constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
+constexpr double kWorkASegment = 60;      // starting a stretch of neighbours
+constexpr double kWorkAStride = 4;        // an element that has no neighbour beside it
 
 }  // namespace
 
@@ -33,9 +35,13 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   ChooseSegments(g.groups, ledger);
   const double rows = static_cast<double>(row_panels_ * tile_.rows),
                lanes = static_cast<double>(lane_panels_ * tile_.lanes);
+  const bool apart = problem.input.strides[4] * g.stride[2] != 1 && !input_channel_lines_;
+  const double elem = kWorkAPackedElem + (apart ? kWorkAStride : 0) +
+                      kWorkASegment / static_cast<double>(std::max<int64_t>(
+                                          1, input_channel_lines_ ? g.group_input_channels() : g.output_size[2]));
   const double packed = rows * static_cast<double>(lane_blocks_) + lanes * static_cast<double>(row_blocks_);
   work_ = static_cast<double>(g.groups) * static_cast<double>(pixels_ + 4) *
-          (rows * lanes / (16 * tile_.efficiency) + packed * kWorkAPackedElem);
+          (rows * lanes / (16 * tile_.efficiency) + packed * elem);
 }
 
 // Columns are lanes, so that a result row is stored as it lies in OIHW weights; channels where those lie side by side

@@ -94,12 +94,15 @@ template <int kRows, int kVectors>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
   GatherSums<kRows, kVectors> sums;
   sums.Clear();
+  const char* ahead = static_cast<const char*>(o.ahead);
   for (int64_t t = 0; t < o.run_count; ++t) {
     const GatherRun run = o.runs[t];
     const float* HWY_RESTRICT a = o.a + run.a;
     const float* HWY_RESTRICT b = o.b + run.b;
     for (int64_t i = 0; i < run.terms; ++i) {
       sums.Add([a](int r) { return a + r; }, b);
+      __builtin_prefetch(ahead);
+      ahead += o.ahead_step;
       a += o.a_step;
       b += o.b_step;
     }

@@ -30,6 +30,10 @@ struct GatherOperands {
   int64_t b_step;
   float* c;
   const int64_t* result_offsets;
+  // Adjacent rows only: what a later call reads, brought to the cache meanwhile, a line a term, ahead_step bytes apart.
+  // A hint: any address will do.
+  const void* ahead = nullptr;
+  int64_t ahead_step = 0;
 };
 
 using GatherGemmFn = void (*)(const GatherOperands& operands, bool accumulate);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// 1x1 kernels over whole planes: plain matrix products.
+#include <string>
+
+#include "conv/pointwise/planes.h"
+
+namespace canopy::conv::pointwise {
+
+std::string Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
+  const Geometry& g = problem.geometry;
+  if (g.kernel != Extent3{1, 1, 1}) return "the kernel is not 1x1";
+  if (g.input_size != g.output_size || g.pad_begin != Extent3{0, 0, 0} || g.stride != Extent3{1, 1, 1}) {
+    return "pixels do not meet their like";
+  }
+  const bool weights = computation == kBackwardWeights, forward = computation == kForward;
+  const Operand& left = weights ? problem.input : forward ? problem.input : problem.output;
+  const Operand& right = weights ? problem.output : forward ? problem.output_result : problem.input_result;
+  if (!PlanesRun(left, g.input_size) || !PlanesRun(right, g.input_size)) return "pixels do not lie side by side";
+  return "";
+}
+
+}  // namespace canopy::conv::pointwise

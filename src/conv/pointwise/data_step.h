@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward data of a 1x1 kernel: result[channel][pixel] = sum over source channels of
+// weight[channel][source channel] * source[source channel][pixel]. Pixels are the lanes; neither tensor is transposed,
+// and plain results are written where they belong.
+#ifndef CANOPY_CONV_POINTWISE_DATA_STEP_H_
+#define CANOPY_CONV_POINTWISE_DATA_STEP_H_
+
+#include <string>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/weight_panels.h"
+#include "conv/pointwise/planes.h"
+#include "kernels/gather_gemm/contract.h"
+
+namespace canopy::conv::pointwise {
+
+// One thread's working memory.
+struct DataScratch {
+  float* weights;  // [row panel][source channel][row]
+  float* pixels;   // [source channel][lane]: one panel
+  float* results;  // [panel of pixels][result channel][lane]
+  channel_lanes::SlabScratch lines;
+  int64_t* weight_offsets;
+  int64_t* result_offsets;
+};
+
+class DataStep : public Step {
+ public:
+  DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class DataRun;
+
+  int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
+  int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
+  DataScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  bool forward_;
+  bool direct_;  // whole panels of results are written where they belong
+  Operand source_, result_;
+  int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
+  channel_lanes::WeightView weight_;
+  const kernels::GatherTiles* tiles_;  // by vectors, from 1
+  int vectors_;
+  int64_t chunk_ = 1;               // source channels packed at a time
+  int64_t block_ = 1, blocks_ = 0;  // result channels of a job
+  Pieces pieces_;
+  int64_t scratch_bytes_ = 0;
+  int scratch_handle_ = -1;
+  double work_ = 0;
+};
+
+}  // namespace canopy::conv::pointwise
+
+#endif  // CANOPY_CONV_POINTWISE_DATA_STEP_H_

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/pointwise/weights_step.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/scratch.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::pointwise {
+namespace {
+
+using base::CeilDiv;
+
+constexpr int64_t kPiecePixels = 512;
+constexpr int64_t kMostRows = 256;
+constexpr int64_t kMostLanes = 256;
+constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.96;    // of the tiles, operands in the L2
+constexpr double kWorkASlabElem = 1.2;  // transposing one element
+constexpr double kWorkAConvertedElem = 1;
+constexpr double kWorkAStore = 2;       // also adding its partial results
+constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkATileCall = 60;
+
+}  // namespace
+
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
+  const Geometry& g = problem.geometry;
+  input_channels_ = g.group_input_channels();
+  output_channels_ = g.group_output_channels();
+  rows_in_place_ = problem.input.dtype == numerics::DType::kFloat32 &&
+                   problem.output.dtype == numerics::DType::kFloat32 && problem.rule == numerics::NumericRule{};
+  pieces_ = {g.batch, g.input_size[0] * g.input_size[1] * g.input_size[2], kPiecePixels, 16};
+  const Cut outputs = MakeCut(g, true), inputs = MakeCut(g, false);
+  cut_ = inputs.work < outputs.work ? inputs : outputs;
+  if (cut_.segments > 1) {
+    partial_handle_ =
+        ledger->Book("partial weight gradients",
+                     cut_.jobs(g.groups) * cut_.segments * cut_.tiles_floats() * static_cast<int64_t>(sizeof(float)));
+  }
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+}
+
+WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes) const {
+  Cut cut;
+  cut.outputs_are_lanes = outputs_are_lanes;
+  cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, kMostLanes);
+  cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
+  cut.block =
+      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, kMostRows))));
+  cut.blocks = CeilDiv(cut.row_channels, cut.block);
+  const int64_t jobs = std::max<int64_t>(1, cut.jobs(g.groups)), pieces = pieces_.count();
+  const int64_t affordable =
+      kMostPartialBytes / std::max<int64_t>(1, jobs * cut.tiles_floats() * static_cast<int64_t>(sizeof(float)));
+  cut.segments = std::clamp<int64_t>(CeilDiv(kEnoughJobs, jobs), 1, std::max<int64_t>(1, std::min(pieces, affordable)));
+  cut.segment_pieces = std::max<int64_t>(1, CeilDiv(pieces, cut.segments));
+  cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
+
+  const double pixels = static_cast<double>(pieces_.images * pieces_.plane);
+  const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
+  const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
+  const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /
+                       static_cast<double>(cut.panels.panel_lanes());
+  cut.work = pixels * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * kWorkASlabElem +
+             (rows_in_place_ ? 0 : pixels * rows * lane_blocks * kWorkAConvertedElem) + calls * kWorkATileCall +
+             static_cast<double>(pieces) * rows * vectors * kWorkATileVector +
+             static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;
+  cut.work *= static_cast<double>(g.groups);
+  return cut;
+}
+
+WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  WeightsScratch scratch;
+  scratch.lanes = carver.Take<float>(pieces_.pixels * cut_.panels.block_lanes());
+  scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : pieces_.pixels * cut_.block);
+  scratch.tiles = carver.Take<float>(cut_.tiles_floats());
+  scratch.deep = carver.Take<float>(cut_.tiles_floats());
+  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.row_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string WeightsStep::Describe() const {
+  return "pieces of " + std::to_string(pieces_.pixels) + " pixels, blocks of " + std::to_string(cut_.block) +
+         (cut_.outputs_are_lanes ? " input by " : " output by ") + std::to_string(cut_.panels.block_lanes()) +
+         (cut_.outputs_are_lanes ? " output" : " input") + " channels, the latter as lanes, " +
+         std::to_string(cut_.segments) + " segments";
+}
+
+}  // namespace canopy::conv::pointwise

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backward weights of a 1x1 kernel: result[row][lane] = sum over pixels of rows[row][pixel] * lanes[lane][pixel]. Of
+// the two tensors only the one whose channels are lanes is transposed, piece by piece; the other is read where it
+// stands.
+#ifndef CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
+#define CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
+
+#include <string>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/lane_panels.h"
+#include "conv/channel_lanes/slab.h"
+#include "conv/pointwise/planes.h"
+
+namespace canopy::conv::pointwise {
+
+// One thread's working memory.
+struct WeightsScratch {
+  float* lanes;  // a slab in panels
+  float* rows;   // converted rows, where they cannot be read in place
+  float* tiles;  // [row][lane]
+  float* deep;   // sums of full runs of pieces, like tiles
+  channel_lanes::SlabScratch lines;
+  int64_t* row_offsets;
+  int64_t* result_offsets;
+};
+
+class WeightsStep : public Step {
+ public:
+  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return cut_.work; }
+
+ private:
+  friend class WeightsRun;
+
+  // How the work is cut, and what that costs.
+  struct Cut {
+    bool outputs_are_lanes = true;
+    channel_lanes::LanePanels panels;
+    int64_t row_channels = 0, block = 1, blocks = 0;  // of a group; of a job; jobs along them
+    int64_t segments = 1, segment_pieces = 0;
+    double work = 0;
+
+    int64_t jobs(int64_t groups) const { return groups * blocks * panels.blocks(); }
+    int64_t tiles_floats() const { return block * panels.block_lanes(); }
+  };
+
+  Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes) const;
+  WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
+  bool rows_in_place_ = false;
+  Pieces pieces_;
+  Cut cut_;
+  int64_t scratch_bytes_ = 0;
+  int scratch_handle_ = -1, partial_handle_ = -1;
+};
+
+}  // namespace canopy::conv::pointwise
+
+#endif  // CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
