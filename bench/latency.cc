@@ -14,6 +14,7 @@
 #include "bench/lowering.h"
 #include "bench/statistics.h"
 #include "conv/conv.h"
+#include "conv/plan.h"
 #include "tools/call_phases.h"
 #include "tools/runner.h"
 
