@@ -43,9 +43,11 @@ class LanePanels {
  private:
   // Three vectors need the fewest loads a multiply-add; two where that leaves less over.
   int64_t ChooseWidth(int64_t vectors) const {
-    if (vectors <= list_.count) return std::max<int64_t>(1, vectors);
-    return vectors % 3 == 0 || list_.count < 3 || vectors % 2 != 0 ? std::min<int64_t>(3, list_.count) : 2;
+    if (vectors <= kWidest) return std::max<int64_t>(1, vectors);
+    return vectors % 3 == 0 || vectors % 2 != 0 ? 3 : 2;
   }
+
+  static constexpr int64_t kWidest = 4;  // wider tiles are for few rows
 
   kernels::GatherTilesList list_{};
   int64_t wide_ = 1, block_panels_ = 1, blocks_ = 0, channels_ = 0;

@@ -54,7 +54,11 @@ class DataRun {
       c += s_.chunk_;
     } while (c < s_.source_channels_);
     ForEachPanel(group, first, piece, scratch, [&](const Panel& panel) {
-      if (!panel.direct) Store(group, first, channels, panel);
+      if (!panel.direct) {
+        Store(group, first, channels, panel);
+      } else if (p_.rule.saturate) {
+        Saturate(channels, panel);
+      }
     });
   }
 
@@ -108,7 +112,7 @@ class DataRun {
     kernels::GatherOperands operands{
         &run, 1, nullptr, nullptr, rows, scratch.pixels, s_.lanes(), nullptr, scratch.result_offsets};
     for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * row_stride;
-    float* results = panel.direct ? result_.Direct(panel.result_offset, 1) : panel.results;
+    float* results = panel.direct ? Results() + panel.result_offset : panel.results;
     // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
     // pixels has come with this one.
     const int64_t line = kCacheLine / numerics::ElementBytes(s_.source_.dtype);
@@ -136,6 +140,17 @@ class DataRun {
         for (int64_t i = 0; i < panel.count; ++i) line[i] += bias;
       }
       result_.Store(panel.result_offset + r * s_.result_.strides[1], &whole, 1, 1, line);
+    }
+  }
+
+  // FP32 results, where they belong.
+  float* Results() const { return static_cast<float*>(s_.forward_ ? b_.output_result : b_.input_result); }
+
+  void Saturate(int64_t channels, const Panel& panel) const {
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(panel.count)};
+    for (int64_t r = 0; r < channels; ++r) {
+      const int64_t offset = panel.result_offset + r * s_.result_.strides[1];
+      result_.Store(offset, &whole, 1, 1, Results() + offset);
     }
   }
 

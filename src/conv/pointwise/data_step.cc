@@ -36,7 +36,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_ = Flat(forward_ ? problem.output_result : problem.input_result);
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
-  direct_ = result_.dtype == numerics::DType::kFloat32 && !problem.rule.saturate && !problem.has_bias;
+  direct_ = result_.dtype == numerics::DType::kFloat32 && !problem.has_bias;
   const kernels::GatherTilesList list = kernels::AllGatherTiles();
   tiles_ = list.tiles;
   vectors_ = std::min(2, list.count);

@@ -122,7 +122,8 @@ class WeightsRun {
     const int64_t offset = s_.pieces_.image(piece) * rows_operand_.strides[0] +
                            (block.group * s_.cut_.row_channels + block.first_row) * rows_operand_.strides[1] +
                            s_.pieces_.first(piece);
-    if (s_.rows_in_place_) return rows_.Direct(offset, 1);
+    const float* in_place = rows_.Direct(offset, 1);
+    if (in_place != nullptr) return in_place;
     for (int64_t r = 0; r < block.rows; ++r) {
       rows_.FetchRun(offset + r * *row_stride, s_.pieces_.size(piece), scratch.rows + r * s_.pieces_.pixels);
     }

@@ -33,7 +33,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   rows_in_place_ = problem.input.dtype == numerics::DType::kFloat32 &&
-                   problem.output.dtype == numerics::DType::kFloat32 && problem.rule == numerics::NumericRule{};
+                   problem.output.dtype == numerics::DType::kFloat32 &&
+                   problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
   pieces_ = {g.batch, g.input_size[0] * g.input_size[1] * g.input_size[2], kPiecePixels, 16};
   const Cut outputs = MakeCut(g, true), inputs = MakeCut(g, false);
   cut_ = inputs.work < outputs.work ? inputs : outputs;
@@ -79,7 +80,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   WeightsScratch scratch;
   scratch.lanes = carver.Take<float>(pieces_.pixels * cut_.panels.block_lanes());
-  scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : pieces_.pixels * cut_.block);
+  scratch.rows = carver.Take<float>(pieces_.pixels * cut_.block);
   scratch.tiles = carver.Take<float>(cut_.tiles_floats());
   scratch.deep = carver.Take<float>(cut_.tiles_floats());
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));

@@ -53,7 +53,7 @@ class WeightsStep : public Step {
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
-  bool rows_in_place_ = false;
+  bool rows_in_place_ = false;                        // as long as nothing saturates
   Pieces pieces_;
   Cut cut_;
   int64_t scratch_bytes_ = 0;

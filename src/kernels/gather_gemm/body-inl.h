@@ -38,29 +38,41 @@ class GatherSums {
   HWY_INLINE void Clear() {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::Zero(D());
     }
   }
 
-  // `row(r)` is where row r's factor stands.
+  // `row(r)` is where row r's factor stands. The fewer operands wait in registers.
   template <class Row>
   HWY_INLINE void Add(const Row& row, const float* HWY_RESTRICT b) {
-    V lanes[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) lanes[v] = hn::LoadU(D(), b + v * kLanes);
+    if constexpr (kVectors <= kRows || kVectors < 5) {
+      V lanes[kVectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) lanes[v] = hn::LoadU(D(), b + v * kLanes);
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const V factor = hn::Set(D(), *row(r));
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::MulAdd(factor, lanes[v], sums_[r][v]);
+      for (int r = 0; r < kRows; ++r) {
+        const V factor = hn::Set(D(), *row(r));
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sums_[r][v] = hn::MulAdd(factor, lanes[v], sums_[r][v]);
+      }
+    } else {
+      V factors[kRows];
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) factors[r] = hn::Set(D(), *row(r));
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        const V lanes = hn::LoadU(D(), b + v * kLanes);
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r) sums_[r][v] = hn::MulAdd(factors[r], lanes, sums_[r][v]);
+      }
     }
   }
 
   HWY_INLINE void Finish(float* HWY_RESTRICT c, const int64_t* HWY_RESTRICT offsets, bool accumulate) const {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         float* to = c + offsets[r] + v * kLanes;
         hn::StoreU(accumulate ? hn::Add(hn::LoadU(D(), to), sums_[r][v]) : sums_[r][v], D(), to);
@@ -124,7 +136,7 @@ GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
 // The list's entries for this target's registers, in the list's order.
 inline GatherTilesList GatherTilesOfTarget() {
   static const struct Table {
-    GatherTiles tiles[4];
+    GatherTiles tiles[8];
     int count = 0;
     Table() {
 #define CANOPY_GATHER_TILES(registers, vectors, most_rows) \

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward data where a group has few result channels. The source is copied piece by piece into slabs
+// padded with zeros, in which every tap is a constant shift of one flat index; vectors of neighbouring pixels are read
+// from there under every tap:
+//   result[channel][position] = sum over (tap, source channel) of weight[tap, source channel][channel] *
+//                                                               slab[source channel][position + shift of tap].
+// Positions between the rows of a slab are computed and thrown away. With a stride, backward data has one such product
+// for every residue; where most residues meet most shifts, they become rows of one product, with weights of 0 for the
+// shifts that a residue does not meet, since many rows make better use of what is read than few do.
+#ifndef CANOPY_CONV_PIXEL_LANES_DATA_STEP_H_
+#define CANOPY_CONV_PIXEL_LANES_DATA_STEP_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/weight_panels.h"
+#include "conv/grid.h"
+#include "kernels/gather_gemm/contract.h"
+
+namespace canopy::conv::pixel_lanes {
+
+// One residue of every axis. Its results are rows [number of the phase * result channels, + result channels).
+struct Phase {
+  struct Tap {
+    int64_t weight;  // number of the kernel offset
+    int64_t shift;   // from a position to what it meets, in the slab
+  };
+
+  std::array<AxisPhase, 3> axes;
+  std::vector<Tap> taps;  // none: the result is 0
+};
+
+// Some neighbouring phases' rows, multiplied together.
+struct Product {
+  int64_t first_phase, phases;
+  std::vector<int64_t> shifts;  // that some phase meets
+  int64_t packed_offset = 0;    // of weights [shift][source channel][row], in floats of a group
+};
+
+// One thread's working memory.
+struct DataScratch {
+  float* slab;
+  float* results;  // [row][position]
+  float* line;
+  int64_t* result_offsets;
+  kernels::GatherRun* runs;
+};
+
+class DataStep : public Step {
+ public:
+  DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class DataRun;
+
+  void MakePhases(const Geometry& geometry);
+  void Cut();
+  void ShareOut(const Geometry& geometry);
+  void ListTaps(const Geometry& geometry);
+  std::vector<Product> MakeProducts(int64_t phases_each) const;
+  void ChooseProducts();
+  int Vectors(const Product& product) const;
+  double ProductWork(const std::vector<Product>& products) const;
+  double OtherWork() const;
+  DataScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  // Slab positions of a piece.
+  int64_t SlabRows() const { return rows_ + span_[1]; }
+  int64_t Pitch() const { return columns_ + span_[2]; }
+  int64_t Positions() const { return (rows_ - 1) * Pitch() + columns_; }
+  int64_t Rows(const Product& product) const { return product.phases * result_channels_; }
+
+  bool forward_;
+  Operand source_, result_;
+  Extent3 source_size_{}, result_size_{};
+  int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
+  channel_lanes::WeightView weight_;
+  std::vector<Phase> phases_;
+  std::vector<Product> products_;  // the cheapest
+  std::vector<Product> apart_;     // one a phase, without weights of 0; empty where products_ has none either
+  Extent3 walk_{};                 // positions of the longest phase
+  Extent3 least_{};                // source coordinate of position 0 under the least shift
+  Extent3 span_{};                 // from the least shift to the greatest
+  kernels::GatherTilesList tiles_{};
+  int64_t chunk_ = 1;               // source channels of a slab
+  int64_t rows_ = 1, columns_ = 1;  // positions of a piece: of one image and depth
+  int64_t row_blocks_ = 0, column_blocks_ = 0;
+  int64_t channel_floats_ = 0;   // of a slab, from channel to channel
+  int64_t position_floats_ = 0;  // of the results, from channel to channel
+  int64_t group_floats_ = 0;     // of packed weights
+  int64_t pieces_ = 0;           // of a group
+  int64_t scratch_bytes_ = 0;
+  int packed_handle_ = -1, scratch_handle_ = -1;
+  double work_ = 0;
+};
+
+}  // namespace canopy::conv::pixel_lanes
+
+#endif  // CANOPY_CONV_PIXEL_LANES_DATA_STEP_H_
