@@ -50,7 +50,7 @@ TEST(PlanTest, AskingForOneAlgorithmLeavesTheReferenceForTheRestAndSaysWhy) {
 TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
   const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
   const std::string& refusals = plan->steps.back().refusals;
-  EXPECT_NE(refusals.find("; shifted_slab: "), std::string::npos) << refusals;
+  EXPECT_NE(refusals.find("; channel_lanes: "), std::string::npos) << refusals;
   for (const PlannedStep& step : plan->steps) EXPECT_FALSE(step.refusals.ends_with("; ")) << step.refusals;
 }
 

@@ -49,18 +49,19 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, most));
   chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16)));
   ChooseCut(g);
-  work_ = cut_.work;
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
-// The cut that this many threads finish first; where two are close, the one with more jobs to share out.
+// The cut that this many threads finish first. The work that algorithms are compared by is that of the best cut for one
+// thread: their choice must not depend on the threads.
 void DataStep::ChooseCut(const Geometry& g) {
   double best = 0;
   for (const int64_t positions : kPositionChoices) {
     for (const int64_t lanes : kLaneChoices) {
       const Cut cut = MakeCut(g, positions, lanes);
+      work_ = best == 0 ? cut.work : std::min(work_, cut.work);
       const int64_t threads = cut.work < kSerialWork ? 1 : exec::ThreadCount(),
                     jobs = std::max<int64_t>(1, Jobs(cut, g));
       const double rounds = static_cast<double>(CeilDiv(jobs, threads)) + (threads > 1 ? kUnevenness : 0);

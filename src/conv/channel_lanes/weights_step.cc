@@ -93,7 +93,8 @@ bool WeightsStep::MakeCut(const Geometry& g, int64_t most_positions, int64_t mos
     taps_met *= met;
     pixels *= loaded;
     cut->slab_pixels *= most;
-    if (axis < 2 || (stride_[2] != 1 && block[0] > 1)) runs *= static_cast<double>(std::max<int64_t>(1, block[axis + 1]));
+    if (axis < 2 || (stride_[2] != 1 && block[0] > 1))
+      runs *= static_cast<double>(std::max<int64_t>(1, block[axis + 1]));
   }
   if (taps_ == 1) runs = 1;
   ChooseSegments(g, cut);

@@ -46,12 +46,6 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   blocks_ = CeilDiv(result_channels_, block_);
   const int64_t plane = g.input_size[0] * g.input_size[1] * g.input_size[2];
   pieces_ = {g.batch, plane, std::max(kLeastPixels, kResultFloats / block_), lanes()};
-  // Smaller pieces where the threads would wait for one another. Their size changes no bit.
-  while (exec::ThreadCount() > 1 && pieces_.pixels > kLeastPixels &&
-         g.groups * blocks_ * pieces_.count() < kJobsAThread * exec::ThreadCount()) {
-    pieces_ = {g.batch, plane, pieces_.pixels / 2, lanes()};
-  }
-
   const double jobs = static_cast<double>(g.groups * blocks_ * pieces_.count());
   const double panels = static_cast<double>(CeilDiv(pieces_.pixels, lanes())),
                panel_lanes = static_cast<double>(lanes());
@@ -63,6 +57,12 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
                   rows * vectors * static_cast<double>(chunks) * kWorkATileVector +
                   (direct_ ? 0 : rows * panels * panel_lanes * kWorkAConvertedElem) +
                   panels * static_cast<double>(CeilDiv(block_, this->rows()) * chunks) * kWorkATileCall);
+  // Smaller pieces where the threads would wait for one another. Their size changes no bit, and the work that
+  // algorithms are compared by must not depend on the threads.
+  while (exec::ThreadCount() > 1 && pieces_.pixels > kLeastPixels &&
+         g.groups * blocks_ * pieces_.count() < kJobsAThread * exec::ThreadCount()) {
+    pieces_ = {g.batch, plane, pieces_.pixels / 2, lanes()};
+  }
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
