@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices, contexts and options. The environment gives these tests two devices.
+// Devices, contexts and options. The program has two devices: see two_devices.cc.
 #include <gtest/gtest.h>
 
 #include <thread>
