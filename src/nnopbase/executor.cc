@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "nnopbase/executor.h"
 
+#include <cstring>
 #include <new>
 
 #include "nnopbase/executor_object.h"
@@ -31,6 +32,13 @@ bool Consume(aclOpExecutor* handle) {
   if (!executors.Take(handle, &executor)) return false;
   executor->LetGo();
   return true;
+}
+
+aclnnStatus CheckOperator(const Executor& executor, const char* name, const aclOpExecutor* handle) {
+  if (std::strcmp(executor.name(), name) == 0) return ACLNN_SUCCESS;
+  return Refuse(ACLNN_ERR_INNER,
+                "%s: argument executor (%p) was made by %sGetWorkspaceSize; expected one that %sGetWorkspaceSize made.",
+                name, static_cast<const void*>(handle), executor.name(), name);
 }
 
 aclnnStatus CheckWorkspace(const Executor& executor, const void* workspace, uint64_t workspace_bytes) {
@@ -66,10 +74,9 @@ aclnnStatus CreateExecutor(const ExecutorSpec& spec, aclOpExecutor** executor) n
   return ACLNN_SUCCESS;
 }
 
-aclnnStatus RunExecutor(void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
+aclnnStatus RunExecutor(const char* name, void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
                         aclrtStream stream) noexcept {
-  constexpr const char* kFunction = "Phase 2 of an operator";
-  if (executor == nullptr) return RefuseNull(kFunction, "executor", ACLNN_ERR_PARAM_NULLPTR);
+  if (executor == nullptr) return RefuseNull(name, "executor", ACLNN_ERR_PARAM_NULLPTR);
   Executor* object = nullptr;
   bool repeatable = false;
   if (!executors.Visit(executor, [&](Executor* living) {
@@ -77,12 +84,16 @@ aclnnStatus RunExecutor(void* workspace, uint64_t workspace_bytes, aclOpExecutor
         object = living;
         repeatable = living->repeatable;
       })) {
-    return RefuseExecutor(kFunction, executor);
+    return RefuseExecutor(name, executor);
   }
-  aclnnStatus status = CheckWorkspace(*object, workspace, workspace_bytes);
-  // A bad workspace ends a repeatable executor, too.
-  if ((!repeatable || status != ACLNN_SUCCESS) && !Consume(executor)) {
-    status = RefuseExecutor(kFunction, executor);
+  bool ends = !repeatable;
+  aclnnStatus status = CheckOperator(*object, name, executor);
+  if (status == ACLNN_SUCCESS) {
+    status = CheckWorkspace(*object, workspace, workspace_bytes);
+    ends = ends || status != ACLNN_SUCCESS;  // a bad workspace ends a repeatable executor, too
+  }
+  if (ends && !Consume(executor)) {
+    status = RefuseExecutor(name, executor);
   } else if (status == ACLNN_SUCCESS) {
     status = object->Enqueue(workspace, stream);
   }

@@ -45,9 +45,9 @@ struct ExecutorSpec {
 // 0, or 561101 when there is no memory for it (with a message filed). Reserves all that phase 2 needs.
 CANOPY_EXPORT aclnnStatus CreateExecutor(const ExecutorSpec& spec, aclOpExecutor** executor) noexcept;
 
-// Phase 2 with every rule and code of the two-phase contract; files a message on failure.
-CANOPY_EXPORT aclnnStatus RunExecutor(void* workspace, uint64_t workspace_bytes, aclOpExecutor* executor,
-                                      aclrtStream stream) noexcept;
+// Phase 2 of the operator of that name, with every rule and code of the two-phase contract; files a message on failure.
+CANOPY_EXPORT aclnnStatus RunExecutor(const char* name, void* workspace, uint64_t workspace_bytes,
+                                      aclOpExecutor* executor, aclrtStream stream) noexcept;
 
 }  // namespace canopy::nnopbase
 

@@ -47,7 +47,7 @@ TEST_F(ExecutorTest, ReadsNothingThroughHandlesAfterPhaseOne) {
 }
 
 TEST_F(ExecutorTest, RunsOnTheDefaultStream) {
-  EXPECT_EQ(RunExecutor(nullptr, 0, MakeExecutor(), nullptr), 0);
+  EXPECT_EQ(RunExecutor("aclnnFake", nullptr, 0, MakeExecutor(), nullptr), 0);
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), 0);
   EXPECT_EQ(recorder_.entries().size(), 1u);
 }
@@ -56,7 +56,9 @@ TEST_F(ExecutorTest, IsConsumedByItsRun) {
   aclOpExecutor* executor = MakeExecutor();
   EXPECT_EQ(Run(executor), 0);
   EXPECT_EQ(Run(executor), kInner);
-  EXPECT_TRUE(Mentions(TakeMessages(), "a consumed or destroyed aclOpExecutor"));
+  const std::string text = TakeMessages();
+  EXPECT_TRUE(Mentions(text, "aclnnFake: argument executor")) << text;
+  EXPECT_TRUE(Mentions(text, "a consumed or destroyed aclOpExecutor")) << text;
   EXPECT_EQ(aclDestroyAclOpExecutor(executor), kInner);
   EXPECT_EQ(aclSetAclOpExecutorRepeatable(executor), kInner);
   EXPECT_EQ(Synchronize(), 0);
@@ -77,6 +79,23 @@ TEST_F(ExecutorTest, MustBeAnExecutor) {
   EXPECT_EQ(aclDestroyAclOpExecutor(nullptr), kInnerNull);
   EXPECT_EQ(aclSetAclOpExecutorRepeatable(nullptr), kInnerNull);
   aclDestroyTensor(tensor);
+}
+
+// It used to be run, whichever operator had made it.
+TEST_F(ExecutorTest, MustHaveBeenMadeForTheOperatorThatRunsIt) {
+  aclOpExecutor* single = MakeExecutor();
+  aclOpExecutor* repeatable = MakeRepeatable();
+  for (aclOpExecutor* executor : {single, repeatable}) {
+    EXPECT_EQ(RunExecutor("aclnnOther", nullptr, 0, executor, stream_), kInner);
+    const std::string text = TakeMessages();
+    EXPECT_TRUE(Mentions(text, "aclnnOther: argument executor")) << text;
+    EXPECT_TRUE(Mentions(text, "made by aclnnFakeGetWorkspaceSize")) << text;
+  }
+  EXPECT_EQ(Run(single), kInner) << "consumed, as by every failure";
+  EXPECT_EQ(Run(repeatable), 0) << "kept";
+  EXPECT_EQ(Synchronize(), 0);
+  EXPECT_EQ(recorder_.entries().size(), 1u);
+  EXPECT_EQ(aclDestroyAclOpExecutor(repeatable), 0);
 }
 
 TEST_F(ExecutorTest, EndsWhenAWorkspaceIsPromisedButNull) {
@@ -129,7 +148,7 @@ TEST_F(ExecutorTest, ReportsAStreamThatIsNone) {
   aclOpExecutor* single = MakeExecutor();
   aclOpExecutor* repeatable = MakeRepeatable();
   for (aclOpExecutor* executor : {single, repeatable}) {
-    EXPECT_EQ(RunExecutor(nullptr, 0, executor, Foreign<void>()), kRuntimeError);
+    EXPECT_EQ(RunExecutor("aclnnFake", nullptr, 0, executor, Foreign<void>()), kRuntimeError);
     EXPECT_TRUE(Mentions(TakeMessages(), "aclnnFake: argument stream"));
   }
   EXPECT_EQ(Run(single), kInner) << "consumed";
@@ -142,7 +161,7 @@ TEST_F(ExecutorTest, ReportsAStreamThatIsNone) {
 TEST_F(ExecutorTest, ReportsAThreadWithoutADevice) {
   aclOpExecutor* executor = MakeExecutor();
   std::thread([executor] {
-    EXPECT_EQ(RunExecutor(nullptr, 0, executor, nullptr), kRuntimeError);
+    EXPECT_EQ(RunExecutor("aclnnFake", nullptr, 0, executor, nullptr), kRuntimeError);
     EXPECT_TRUE(Mentions(TakeMessages(), "107002"));
   }).join();
   EXPECT_EQ(recorder_.operators_alive(), 0);
@@ -186,7 +205,7 @@ TEST_F(ExecutorTest, EndsWithRunsThatAreDropped) {
   aclrtStream dropped = nullptr;
   ASSERT_EQ(aclrtCreateStream(&dropped), 0);
   recorder_.Close();
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(RunExecutor(nullptr, 0, MakeExecutor(), dropped), 0);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(RunExecutor("aclnnFake", nullptr, 0, MakeExecutor(), dropped), 0);
   recorder_.WaitUntilARunHasBegun();
   EXPECT_EQ(aclrtDestroyStreamForce(dropped), 0);
   recorder_.Open();
@@ -199,7 +218,7 @@ TEST_F(ExecutorTest, MayBeDestroyedAfterTheDevice) {
   std::thread([&] {
     EXPECT_EQ(aclrtSetDevice(0), 0);
     repeatable = MakeRepeatable();
-    EXPECT_EQ(RunExecutor(nullptr, 0, repeatable, nullptr), 0);
+    EXPECT_EQ(RunExecutor("aclnnFake", nullptr, 0, repeatable, nullptr), 0);
     EXPECT_EQ(aclrtResetDevice(0), 0);
   }).join();
   EXPECT_EQ(aclDestroyAclOpExecutor(repeatable), 0);

@@ -128,7 +128,7 @@ class RunningTest : public testing::Test {
   }
 
   aclnnStatus Run(aclOpExecutor* executor, void* workspace = nullptr, uint64_t workspace_bytes = 0) {
-    return RunExecutor(workspace, workspace_bytes, executor, stream_);
+    return RunExecutor("aclnnFake", workspace, workspace_bytes, executor, stream_);
   }
   aclError Synchronize() { return aclrtSynchronizeStream(stream_); }
 

@@ -102,6 +102,23 @@ TEST_F(PhasesTest, MissingDataIsRefusedInPhaseTwoOnly) {
   aclDestroyTensor(hollow);
 }
 
+TEST_F(PhasesTest, AnotherOperatorsExecutorIsRefused) {
+  const DeviceTensor dy({.shape = y_shape_}, 1), x({.shape = x_shape_}, 1), w({.shape = w_shape_}, 1);
+  const DeviceTensor dx({.shape = x_shape_}, -77), dw({.shape = w_shape_}, -77), db({.shape = {4}}, -77);
+  const TwoPhases::PhaseTwo others[] = {&aclnnConvTbcBackward, &aclnnConvolution, &aclnnConvTbc, &aclnnConvDepthwise2d};
+  const char* const names[] = {
+      "aclnnConvTbcBackward: ", "aclnnConvolution: ", "aclnnConvTbc: ", "aclnnConvDepthwise2d: "};
+  for (int i = 0; i < 4; ++i) {
+    TwoPhases call = ConvolutionBackward(dy, x, w, {}, {&dx, &dw, &db});
+    ASSERT_EQ(call.first, 0) << RecentMessage();
+    EXPECT_EQ(call.Run(others[i], stream), 561000);
+    const std::string message = RecentMessage();
+    EXPECT_NE(message.find(names[i]), std::string::npos) << message;
+    EXPECT_NE(message.find("made by aclnnConvolutionBackwardGetWorkspaceSize"), std::string::npos) << message;
+  }
+  EXPECT_EQ(db.Values(), Floats(4, -77));
+}
+
 TEST_F(PhasesTest, BiasOfTbcBackwardIsNeverRead) {
   const Shape shape{5, 1, 2}, bias_shape{2};
   const DeviceTensor x({.shape = shape}, 1), w({.shape = {1, 2, 2}}, 1);

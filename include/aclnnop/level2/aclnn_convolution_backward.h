@@ -14,7 +14,7 @@
 // also 561103 for sizes beyond a documented limit of the emulated product.
 // Codes of the second call: 0; 161001 for a null executor, a null workspace that is needed, or null data of a tensor
 // that has elements; 161002 for a workspace smaller than the first call asked for; 561000 for a used or destroyed
-// executor; codes of the stream.
+// executor, or one that another operator's first call made; codes of the stream.
 #ifndef OP_API_INC_CONVOLUTION_BACKWARD_H_
 #define OP_API_INC_CONVOLUTION_BACKWARD_H_
 

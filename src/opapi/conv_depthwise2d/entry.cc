@@ -33,5 +33,5 @@ aclnnStatus aclnnConvDepthwise2dGetWorkspaceSize(const aclTensor* self, const ac
 
 aclnnStatus aclnnConvDepthwise2d(void* workspace, const uint64_t workspaceSize, aclOpExecutor* executor,
                                  aclrtStream stream) {
-  return canopy::nnopbase::RunExecutor(workspace, workspaceSize, executor, stream);
+  return canopy::nnopbase::RunExecutor("aclnnConvDepthwise2d", workspace, workspaceSize, executor, stream);
 }

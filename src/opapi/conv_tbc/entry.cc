@@ -25,5 +25,5 @@ aclnnStatus aclnnConvTbcGetWorkspaceSize(const aclTensor* self, const aclTensor*
 }
 
 aclnnStatus aclnnConvTbc(void* workspace, const uint64_t workspaceSize, aclOpExecutor* executor, aclrtStream stream) {
-  return canopy::nnopbase::RunExecutor(workspace, workspaceSize, executor, stream);
+  return canopy::nnopbase::RunExecutor("aclnnConvTbc", workspace, workspaceSize, executor, stream);
 }

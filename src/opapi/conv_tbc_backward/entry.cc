@@ -30,5 +30,5 @@ aclnnStatus aclnnConvTbcBackwardGetWorkspaceSize(const aclTensor* self, const ac
 
 aclnnStatus aclnnConvTbcBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                  const aclrtStream stream) {
-  return canopy::nnopbase::RunExecutor(workspace, workspaceSize, executor, stream);
+  return canopy::nnopbase::RunExecutor("aclnnConvTbcBackward", workspace, workspaceSize, executor, stream);
 }

@@ -33,5 +33,5 @@ aclnnStatus aclnnConvolutionGetWorkspaceSize(const aclTensor* input, const aclTe
 
 aclnnStatus aclnnConvolution(void* workspace, const uint64_t workspaceSize, aclOpExecutor* executor,
                              aclrtStream stream) {
-  return canopy::nnopbase::RunExecutor(workspace, workspaceSize, executor, stream);
+  return canopy::nnopbase::RunExecutor("aclnnConvolution", workspace, workspaceSize, executor, stream);
 }

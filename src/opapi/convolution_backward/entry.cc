@@ -41,5 +41,5 @@ aclnnStatus aclnnConvolutionBackwardGetWorkspaceSize(const aclTensor* gradOutput
 
 aclnnStatus aclnnConvolutionBackward(void* workspace, uint64_t workspaceSize, aclOpExecutor* executor,
                                      const aclrtStream stream) {
-  return canopy::nnopbase::RunExecutor(workspace, workspaceSize, executor, stream);
+  return canopy::nnopbase::RunExecutor("aclnnConvolutionBackward", workspace, workspaceSize, executor, stream);
 }
