@@ -16,7 +16,8 @@ class Step {
  public:
   virtual ~Step() = default;
 
-  // Computes; allocates nothing. `workspace` is the caller's, to be asked through `ledger`.
+  // Computes; allocates nothing. `workspace` is the caller's, to be asked through `ledger`. `problem` is the planned
+  // one, but whether it saturates is known only now.
   virtual void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept = 0;
 

@@ -17,7 +17,7 @@ class LineReader {
   LineReader(const void* base, numerics::DType dtype, const numerics::NumericRule& rule)
       : base_(static_cast<const char*>(base)),
         dtype_(dtype),
-        plain_(dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{}),
+        plain_(dtype == numerics::DType::kFloat32 && rule.input_rounding == numerics::InputRounding::kNone),
         load_row_(kernels::convert::SelectLoadRow(dtype, rule)) {}
 
   // From here on elements that are not finite read as 1 with their sign.
