@@ -74,7 +74,12 @@ class Loader {
       const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
       between = kLine + kernels::kLineSlack;
       for (int64_t c = 0; c < channels; ++c) {
-        reader_.Fetch(offset + c * operand_.strides[1], &whole, 1, step_, count, scratch_.lines + c * between);
+        float* line = scratch_.lines + c * between;
+        if (step_ == 1) {
+          reader_.FetchRun(offset + c * operand_.strides[1], count, line);
+        } else {
+          reader_.Fetch(offset + c * operand_.strides[1], &whole, 1, step_, count, line);
+        }
       }
       lines = scratch_.lines;
     }

@@ -180,6 +180,19 @@ inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows
 }
 #endif
 
+inline void EverySecond(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  for (; i + kLanes < count; i += kLanes) {
+    const auto low = hn::LoadU(d, from + 2 * i), high = hn::LoadU(d, from + 2 * i + kLanes);
+    hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
+  }
+#endif
+  for (; i < count; ++i) to[i] = from[2 * i];
+}
+
 inline bool AnyNonfinite(const float* line, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -208,7 +221,7 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose, &AnyNonfinite, &AddLine};
+  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose, &EverySecond, &AnyNonfinite, &AddLine};
   return kernels;
 }
 

@@ -30,6 +30,9 @@ struct LineKernels {
   void (*transpose)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
                     const int64_t* column_offsets);
 
+  // to[i] = from[2 * i], 0 <= i < count. Reads nothing past from[2 * count - 2] and writes nothing else.
+  void (*every_second)(const float* from, int64_t count, float* to);
+
   // Whether some line[i], 0 <= i < count, is Inf or NaN.
   bool (*any_nonfinite)(const float* line, int64_t count);
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <hwy/aligned_allocator.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -56,6 +57,18 @@ TEST_P(LinesTest, TransposeWritesItsColumnsAndNothingElse) {
         EXPECT_EQ(to, expected) << rows << " by " << columns;
       }
     }
+  }
+}
+
+TEST_P(LinesTest, EverySecondStopsAtItsLast) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {0, 1, 2, 4, 15, 16, 17, 33, 100}) {
+    std::vector<float> from(static_cast<size_t>(std::max<int64_t>(0, 2 * count - 1)));  // ends with the last element
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+    std::vector<float> to(static_cast<size_t>(count + 20), -1.0f), expected = to;
+    for (int64_t i = 0; i < count; ++i) expected[i] = static_cast<float>(2 * i);
+    Lines().every_second(from.data(), count, to.data());
+    EXPECT_EQ(to, expected) << count;
   }
 }
 
