@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/channel_lanes/reach.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
 
@@ -58,12 +59,17 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 // thread: their choice must not depend on the threads.
 void DataStep::ChooseCut(const Geometry& g) {
   double best = 0;
-  for (const int64_t positions : kPositionChoices) {
-    for (const int64_t lanes : kLaneChoices) {
-      const Cut cut = MakeCut(g, positions, lanes);
+  for (const int64_t most_lanes : kLaneChoices) {
+    const LanePanels panels(result_channels_, most_lanes);
+    if (best != 0 && panels.block_lanes() == cut_.panels.block_lanes()) continue;  // the same again
+    Extent4 last{};
+    for (const int64_t most_positions : kPositionChoices) {
+      const Cut cut = MakeCut(g, most_positions, panels, last);
+      if (cut.boxes.extent() == last) continue;
+      last = cut.boxes.extent();
       work_ = best == 0 ? cut.work : std::min(work_, cut.work);
-      const int64_t threads = cut.work < kSerialWork ? 1 : exec::ThreadCount(),
-                    jobs = std::max<int64_t>(1, Jobs(cut, g));
+      const int64_t threads = cut.work < kSerialWork ? 1 : exec::ThreadCount();
+      const int64_t jobs = std::max<int64_t>(1, Jobs(cut, g));
       const double rounds = static_cast<double>(CeilDiv(jobs, threads)) + (threads > 1 ? kUnevenness : 0);
       const double time = cut.work / static_cast<double>(jobs) * rounds;
       if (best == 0 || time < best) {
@@ -74,44 +80,29 @@ void DataStep::ChooseCut(const Geometry& g) {
   }
 }
 
-DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, int64_t most_lanes) const {
+// Only cut where its boxes would be those of `known`.
+DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const LanePanels& panels,
+                                const Extent4& known) const {
   Cut cut;
   const Extent3& size = forward_ ? g.output_size : g.input_size;
   const Extent3 multiple = forward_ ? Extent3{1, 1, 1} : g.stride;
-  cut.panels = LanePanels(result_channels_, most_lanes);
+  cut.panels = panels;
   cut.boxes = Boxes(
       g.batch, size, multiple,
-      std::min({most_positions, kSlabFloats / chunk_, std::max<int64_t>(16, kTileFloats / cut.panels.block_lanes())}));
-  const Extent4& block = cut.boxes.extent();
-  cut.slab_pixels = block[0];
-  double taps_met = static_cast<double>(g.batch), classes = 1;  // pairs of position and tap
-  double pixels = static_cast<double>(g.batch);                 // loaded by all boxes
-  for (int axis = 0; axis < 3; ++axis) {
-    double met = 0, loaded = 0;
-    int64_t most = 0;
-    for (const AxisClass& one : classes_[axis])
-      met += static_cast<double>(one.count) * static_cast<double>(one.taps.size());
-    for (int64_t at = 0; at < size[axis]; at += block[axis + 1]) {
-      const int64_t count =
-          SourceRange(classes_[axis], load_step_[axis], at, std::min(size[axis], at + block[axis + 1])).count;
-      loaded += static_cast<double>(count);
-      most = std::max(most, count);
-    }
-    taps_met *= met;
-    pixels *= loaded;
-    classes *= static_cast<double>(classes_[axis].size());
-    cut.slab_pixels *= most;
-  }
+      std::min({most_positions, kSlabFloats / chunk_, std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
+  if (cut.boxes.extent() == known) return cut;
+  const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
+  cut.slab_pixels = reach.slab_pixels;
   const int64_t chunks = CeilDiv(source_channels_, chunk_);
   const double channels = static_cast<double>(source_channels_), vectors = static_cast<double>(cut.panels.vectors());
   const double boxes = static_cast<double>(cut.boxes.count()), blocks = static_cast<double>(cut.panels.blocks());
   const double positions = static_cast<double>(g.batch * size[0] * size[1] * size[2]);
-  const double calls = (positions / cut.panels.most_rows() + boxes * classes) * vectors * 16 /
+  const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
-  cut.work = taps_met * channels * vectors / kEfficiency +
+  cut.work = reach.products * channels * vectors / kEfficiency +
              boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
-             pixels * blocks * channels * kWorkASlabElem + positions * vectors * 16 * kWorkAStore +
+             reach.pixels * blocks * channels * kWorkASlabElem + positions * vectors * 16 * kWorkAStore +
              positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
   cut.work *= static_cast<double>(g.groups);
   return cut;

@@ -53,7 +53,7 @@ class DataStep : public Step {
     double work = 0;
   };
 
-  Cut MakeCut(const Geometry& geometry, int64_t most_positions, int64_t most_lanes) const;
+  Cut MakeCut(const Geometry& geometry, int64_t most_positions, const LanePanels& panels, const Extent4& known) const;
   static int64_t Jobs(const Cut& cut, const Geometry& geometry) {
     return geometry.groups * cut.boxes.count() * cut.panels.blocks();
   }

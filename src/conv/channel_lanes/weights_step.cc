@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/channel_lanes/reach.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
 
@@ -56,11 +57,23 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
 
 void WeightsStep::ChooseCut(const Geometry& g) {
   bool chosen = false;
+  Extent4 last_box{};
   for (const int64_t positions : kPositionChoices) {
+    const Boxes boxes(g.batch, g.output_size, {1, 1, 1}, positions);
+    if (chosen && boxes.extent() == last_box) continue;  // the same again
+    last_box = boxes.extent();
+    const Reach reach = ReachOf(boxes, g.batch, g.output_size, classes_, load_step_);
+    int64_t last_lanes = 0;
     for (const int64_t lanes : kLaneChoices) {
+      const LanePanels panels(output_channels_, lanes);
+      if (panels.block_lanes() == last_lanes) continue;
+      last_lanes = panels.block_lanes();
+      int64_t last_chunk = 0;
       for (const int64_t channels : kChannelChoices) {
-        Cut cut;
-        if (!MakeCut(g, positions, lanes, channels, &cut) && chosen) continue;
+        const Cut cut = MakeCut(g, boxes, reach, panels, channels);
+        if (cut.chunk == last_chunk) continue;
+        last_chunk = cut.chunk;
+        if (chosen && !Fits(cut)) continue;
         if (!chosen || cut.work < cut_.work) cut_ = cut;
         chosen = true;
       }
@@ -68,51 +81,40 @@ void WeightsStep::ChooseCut(const Geometry& g) {
   }
 }
 
-// False where the job's memory does not stay in the cache.
-bool WeightsStep::MakeCut(const Geometry& g, int64_t most_positions, int64_t most_lanes, int64_t most_channels,
-                          Cut* cut) const {
-  cut->panels = LanePanels(output_channels_, most_lanes);
-  cut->chunks = CeilDiv(input_channels_, most_channels);
-  cut->chunk = cut->chunks == 0 ? 1 : std::min(input_channels_, RoundUp(CeilDiv(input_channels_, cut->chunks), 4));
-  cut->chunks = CeilDiv(input_channels_, cut->chunk);
-  cut->boxes = Boxes(g.batch, g.output_size, {1, 1, 1}, most_positions);
-  const Extent4& block = cut->boxes.extent();
-  cut->slab_pixels = block[0];
-  double taps_met = static_cast<double>(g.batch), pixels = taps_met, runs = 1;
-  for (int axis = 0; axis < 3; ++axis) {
-    double met = 0, loaded = 0;
-    int64_t most = 0;
-    for (const AxisClass& one : classes_[axis])
-      met += static_cast<double>(one.count) * static_cast<double>(one.taps.size());
-    for (int64_t at = 0; at < g.output_size[axis]; at += block[axis + 1]) {
-      const int64_t end = std::min(g.output_size[axis], at + block[axis + 1]);
-      const int64_t count = SourceRange(classes_[axis], load_step_[axis], at, end).count;
-      loaded += static_cast<double>(count);
-      most = std::max(most, count);
-    }
-    taps_met *= met;
-    pixels *= loaded;
-    cut->slab_pixels *= most;
-    if (axis < 2 || (stride_[2] != 1 && block[0] > 1))
-      runs *= static_cast<double>(std::max<int64_t>(1, block[axis + 1]));
-  }
-  if (taps_ == 1) runs = 1;
-  ChooseSegments(g, cut);
+// Whether a job's memory stays in the cache.
+bool WeightsStep::Fits(const Cut& cut) const {
+  return tiles_floats(cut) <= kTileFloats && cut.slab_pixels * cut.chunk <= kInputFloats &&
+         cut.boxes.positions() * cut.panels.block_lanes() <= kOutputFloats;
+}
 
-  const double inputs = static_cast<double>(input_channels_), vectors = static_cast<double>(cut->panels.vectors());
-  const double boxes = static_cast<double>(cut->boxes.count()), taps = static_cast<double>(taps_);
-  const double positions = boxes * static_cast<double>(cut->boxes.positions());
+WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes, const Reach& reach,
+                                      const LanePanels& panels, int64_t most_channels) const {
+  Cut cut;
+  cut.panels = panels;
+  cut.boxes = all_boxes;
+  cut.slab_pixels = reach.slab_pixels;
+  cut.chunks = CeilDiv(input_channels_, most_channels);
+  cut.chunk = cut.chunks == 0 ? 1 : std::min(input_channels_, RoundUp(CeilDiv(input_channels_, cut.chunks), 4));
+  cut.chunks = CeilDiv(input_channels_, cut.chunk);
+  ChooseSegments(g, &cut);
+  // Stretches of positions that a tap meets; whole planes are one where there is but one tap.
+  const Extent4& block = all_boxes.extent();
+  const int64_t columns = stride_[2] != 1 && block[0] > 1 ? block[3] : 1;
+  const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2] * columns));
+
+  const double inputs = static_cast<double>(input_channels_), vectors = static_cast<double>(cut.panels.vectors());
+  const double boxes = static_cast<double>(cut.boxes.count()), taps = static_cast<double>(taps_);
+  const double positions = boxes * static_cast<double>(cut.boxes.positions());
   const double lanes = vectors * 16;
-  const double calls = boxes * taps * (inputs / cut->panels.most_rows() + 0.5 * static_cast<double>(cut->chunks)) *
-                       lanes / static_cast<double>(cut->panels.panel_lanes());
-  cut->work = taps_met * inputs * vectors / kEfficiency +
-              pixels * inputs * static_cast<double>(cut->panels.blocks()) * kWorkASlabElem +
-              positions * lanes * static_cast<double>(cut->chunks) * kWorkASlabElem +
-              calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +
-              taps * inputs * lanes * (kWorkAStore + static_cast<double>(cut->segments - 1) * kWorkAPartial);
-  cut->work *= static_cast<double>(g.groups);
-  return tiles_floats(*cut) <= kTileFloats && cut->slab_pixels * cut->chunk <= kInputFloats &&
-         cut->boxes.positions() * cut->panels.block_lanes() <= kOutputFloats;
+  const double calls = boxes * taps * (inputs / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) *
+                       lanes / static_cast<double>(cut.panels.panel_lanes());
+  cut.work = reach.products * inputs * vectors / kEfficiency +
+             reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * kWorkASlabElem +
+             positions * lanes * static_cast<double>(cut.chunks) * kWorkASlabElem +
+             calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +
+             taps * inputs * lanes * (kWorkAStore + static_cast<double>(cut.segments - 1) * kWorkAPartial);
+  cut.work *= static_cast<double>(g.groups);
+  return cut;
 }
 
 void WeightsStep::ChooseSegments(const Geometry& g, Cut* cut) const {

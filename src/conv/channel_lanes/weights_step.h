@@ -14,6 +14,7 @@
 #include "conv/channel_lanes/axis_classes.h"
 #include "conv/channel_lanes/boxes.h"
 #include "conv/channel_lanes/lane_panels.h"
+#include "conv/channel_lanes/reach.h"
 #include "conv/channel_lanes/slab.h"
 
 namespace canopy::conv::channel_lanes {
@@ -53,8 +54,9 @@ class WeightsStep : public Step {
     int64_t jobs(int64_t groups) const { return groups * chunks * panels.blocks(); }
   };
 
-  bool MakeCut(const Geometry& geometry, int64_t most_positions, int64_t most_lanes, int64_t most_channels,
-               Cut* cut) const;
+  Cut MakeCut(const Geometry& geometry, const Boxes& boxes, const Reach& reach, const LanePanels& panels,
+              int64_t most_channels) const;
+  bool Fits(const Cut& cut) const;
   void ChooseCut(const Geometry& geometry);
   void ChooseSegments(const Geometry& geometry, Cut* cut) const;
   int64_t tiles_floats(const Cut& cut) const { return cut.chunk * taps_ * cut.panels.block_lanes(); }

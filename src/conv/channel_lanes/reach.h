@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the boxes of a result read of the source, for the planner to count.
+#ifndef CANOPY_CONV_CHANNEL_LANES_REACH_H_
+#define CANOPY_CONV_CHANNEL_LANES_REACH_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "conv/channel_lanes/axis_classes.h"
+#include "conv/channel_lanes/boxes.h"
+
+namespace canopy::conv::channel_lanes {
+
+struct Reach {
+  double products = 0;      // pairs of a position and a tap whose pixel exists, of all images
+  double pixels = 0;        // loaded by all boxes
+  int64_t slab_pixels = 0;  // by the largest
+  double classes = 1;       // of a box, at most
+};
+
+// `size`: of the result that `boxes` cut; `steps`: LoadStep of each axis.
+Reach ReachOf(const Boxes& boxes, int64_t batch, const Extent3& size,
+              const std::array<std::vector<AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps);
+
+}  // namespace canopy::conv::channel_lanes
+
+#endif  // CANOPY_CONV_CHANNEL_LANES_REACH_H_
