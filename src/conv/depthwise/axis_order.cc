@@ -3,11 +3,16 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
+
 namespace canopy::conv::depthwise {
 namespace {
 
 // Long axes are judged by their beginning: a plan must not take longer for them.
 constexpr int64_t kJudged = 512;
+
+// What a kernel's call costs before its first term, in vector multiply-adds at the peak rate.
+constexpr double kCallWork = 250;
 
 AxisLaw Beginning(AxisLaw law, double* scale) {
   *scale = 1;
@@ -46,6 +51,22 @@ int64_t MostResults(const std::vector<AxisLaw>& laws) {
   return most;
 }
 
+int64_t MostTaps(const std::vector<AxisLaw>& laws) {
+  int64_t most = 0;
+  for (const AxisLaw& law : laws) most = std::max(most, law.taps.count);
+  return most;
+}
+
+// Kernel calls of one pair of channels. Positions along that meet all taps share one; the others are fewer than taps.
+double CallsOf(const LawLists& laws, const AxisOrder& order, int rows) {
+  double blocks = 0;
+  for (const AxisLaw& law : laws[order.vertical]) {
+    blocks += static_cast<double>(base::CeilDiv(law.results.count, static_cast<int64_t>(rows)));
+  }
+  const int64_t along = std::min(MostResults(laws[order.along]), MostTaps(laws[order.along]));
+  return blocks * static_cast<double>(along * MostResults(laws[order.across]));
+}
+
 }  // namespace
 
 OrderChoice ChooseOrder(const LawLists& laws, const RowKernels& kernels) {
@@ -68,6 +89,7 @@ OrderChoice ChooseOrder(const LawLists& laws, const RowKernels& kernels) {
       first = false;
     }
   }
+  best.work += kCallWork * CallsOf(laws, best.order, best.rows);
   return best;
 }
 
