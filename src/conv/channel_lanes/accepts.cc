@@ -7,16 +7,13 @@
 namespace canopy::conv::channel_lanes {
 namespace {
 
-constexpr int64_t kLeastChannels = 4;  // of a group; fewer leave most of a vector empty
-constexpr int64_t kMostTaps = 1024;    // a chunk of one source channel then still has room in the L2
+constexpr int64_t kMostTaps = 1024;  // a chunk of one source channel then still has room in the L2
 
 }  // namespace
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
-  const int64_t lanes = computation == kBackwardData ? g.group_input_channels() : g.group_output_channels();
-  if (lanes < kLeastChannels) return "a group has fewer than 4 result channels";
   if (g.taps() == 0) return "the kernel is empty";
   if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
     return "the kernel has more than 1024 offsets";
