@@ -27,14 +27,15 @@ float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std:
 
 // Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
 void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, bool fused, const std::string& trace) {
-  const std::vector<float> a = Random(4000, 1), b = Random(8000, 2);
+  const int64_t b_step = tiles.lanes + 9;
+  const std::vector<float> a = Random(4000, 1), b = Random(static_cast<size_t>(700 + 64 * b_step), 2);  // all kRuns
   std::vector<int64_t> row_offsets, result_offsets;
   for (int r = 0; r < rows; ++r) {
     row_offsets.push_back((r * 37) % 101);
     result_offsets.push_back((rows - 1 - r) * (tiles.lanes + 5));
   }
   std::vector<float> c(static_cast<size_t>(rows * (tiles.lanes + 5)), kUntouched), expected = c;
-  GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), tiles.lanes + 9, nullptr, nullptr};
+  GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), b_step, nullptr, nullptr};
   for (int r = 0; r < rows; ++r) {
     for (int l = 0; l < tiles.lanes; ++l) {
       float sum = 0;
