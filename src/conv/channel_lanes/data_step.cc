@@ -24,6 +24,7 @@ constexpr int64_t kMostChunk = 256;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
+constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
 constexpr double kWorkAPackedWeight = 1;  // transposing one element
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAStore = 1;
@@ -100,7 +101,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
-  cut.work = reach.products * channels * vectors / kEfficiency +
+  cut.work = reach.products * channels * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
              reach.pixels * blocks * channels * kWorkASlabElem + positions * vectors * 16 * kWorkAStore +
              positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;

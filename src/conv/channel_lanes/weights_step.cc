@@ -24,7 +24,9 @@ constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;  // of the tiles, operands in the L2
+constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
+constexpr double kEfficiencyOfFew = 0.65;  // up to kFew input channels: rows of a tile
+constexpr int64_t kFew = 4;
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAPartial = 1;     // adding one element of a partial result
@@ -108,7 +110,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes,
   const double lanes = vectors * 16;
   const double calls = boxes * taps * (inputs / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) *
                        lanes / static_cast<double>(cut.panels.panel_lanes());
-  cut.work = reach.products * inputs * vectors / kEfficiency +
+  cut.work = reach.products * inputs * vectors / (input_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) +
              reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * kWorkASlabElem +
              positions * lanes * static_cast<double>(cut.chunks) * kWorkASlabElem +
              calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kWorkATileStore = 8;    // terms that storing a result costs as much as
 constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
+constexpr double kEfficiency = 0.85;      // of the tiles, their operands come from the L2
 constexpr double kWorkASegment = 60;      // starting a stretch of neighbours
 constexpr double kWorkAGap = 10;          // filling one result that no tap reaches, with its neighbours
 constexpr double kWorkAStride = 4;        // an element that has no neighbour beside it
@@ -85,7 +86,7 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     phase.first_job = jobs_;
     jobs_ += phase.pixel_blocks * channel_blocks_;
     const double tiles = static_cast<double>(phase.pixels) * static_cast<double>(channel_panels_ * channel_width) /
-                         (16 * tile_.efficiency) * static_cast<double>(depth + kWorkATileStore);
+                         (16 * tile_.efficiency * kEfficiency) * static_cast<double>(depth + kWorkATileStore);
     const AxisPhase& row = *phase.axes[2];
     const bool apart = row.source_step * source_.strides[4] != 1 && !channel_lines_;
     const double elem = kWorkAPackedElem + (apart ? kWorkAStride : 0) +

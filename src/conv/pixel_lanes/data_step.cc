@@ -26,6 +26,8 @@ constexpr double kEfficiencyOfSome = 0.7;  // 4 to 6
 constexpr double kEfficiencyOfFew = 0.5;   // 2 or 3
 constexpr double kEfficiencyOfOne = 0.35;
 constexpr double kWorkASlabElem = 0.7;  // copying one element
+constexpr double kWorkASlabRow = 30;
+constexpr double kWorkAPackedWeight = 16;
 constexpr double kWorkAStore = 1;       // storing one element
 constexpr double kWorkAStride = 3;      // more where it has no neighbour beside it
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
@@ -81,7 +83,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
-  work_ = (ProductWork(products_) + OtherWork()) * static_cast<double>(pieces_) * static_cast<double>(g.groups);
+  const double packing = static_cast<double>(weight_.taps * source_channels_ * result_channels_) * kWorkAPackedWeight;
+  work_ =
+      ((ProductWork(products_) + OtherWork()) * static_cast<double>(pieces_) + packing) * static_cast<double>(g.groups);
 }
 
 void DataStep::MakePhases(const Geometry& g) {
@@ -200,10 +204,11 @@ double DataStep::ProductWork(const std::vector<Product>& products) const {
 }
 
 double DataStep::OtherWork() const {
-  const double slab = static_cast<double>((1 + span_[0]) * SlabRows() * Pitch() * source_channels_);
+  const double slab_rows = static_cast<double>((1 + span_[0]) * SlabRows() * source_channels_);
   const double results = static_cast<double>(Positions() * result_channels_) * static_cast<double>(phases_.size());
   const bool apart = phases_[0].axes[2].result_step * result_.strides[4] != 1;
-  return slab * kWorkASlabElem + results * (kWorkAStore + (apart ? kWorkAStride : 0));
+  return slab_rows * (static_cast<double>(Pitch()) * kWorkASlabElem + kWorkASlabRow) +
+         results * (kWorkAStore + (apart ? kWorkAStride : 0));
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {

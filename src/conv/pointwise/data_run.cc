@@ -115,16 +115,16 @@ class DataRun {
     float* results = panel.direct ? Results() + panel.result_offset : panel.results;
     // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
     // pixels has come with this one.
-    const int64_t line = kCacheLine / numerics::ElementBytes(s_.source_.dtype);
-    int64_t ahead = s_.lanes() + line;
-    operands.ahead_step = s_.source_.strides[1] * numerics::ElementBytes(s_.source_.dtype);
+    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), ahead = s_.lanes() + kCacheLine / bytes;
+    const bool more = panel.first + ahead < s_.pieces_.plane;
+    operands.ahead = more ? source_.Address(offset + ahead) : scratch.pixels;
+    operands.ahead_step = more ? s_.source_.strides[1] * bytes : 0;
     for (int64_t r = 0; r < channels; r += rows) {
       operands.a = scratch.weights + r * sources;
       operands.c = results + r * row_stride;
-      const bool more = ahead <= 2 * s_.lanes() && panel.first + ahead < s_.pieces_.plane;
-      operands.ahead = more ? source_.Address(offset + ahead) : nullptr;
-      ahead += line;
       tiles.adjacent[std::min(rows, channels - r)](operands, accumulate);
+      operands.ahead = scratch.pixels;
+      operands.ahead_step = 0;
     }
   }
 

@@ -102,6 +102,8 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
   sums.Finish(o.c, o.result_offsets, accumulate);
 }
 
+inline constexpr int kCacheLine = 64;
+
 template <int kRows, int kVectors>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
   GatherSums<kRows, kVectors> sums;
@@ -113,7 +115,8 @@ void GatherAdjacent(const GatherOperands& o, bool accumulate) {
     const float* HWY_RESTRICT b = o.b + run.b;
     for (int64_t i = 0; i < run.terms; ++i) {
       sums.Add([a](int r) { return a + r; }, b);
-      __builtin_prefetch(ahead);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * kCacheLine);
       ahead += o.ahead_step;
       a += o.a_step;
       b += o.b_step;

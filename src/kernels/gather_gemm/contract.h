@@ -30,8 +30,8 @@ struct GatherOperands {
   int64_t b_step;
   float* c;
   const int64_t* result_offsets;
-  // Adjacent rows only: what a later call reads, brought to the cache meanwhile, a line a term, ahead_step bytes apart.
-  // A hint: any address will do.
+  // Adjacent rows only: what a later call reads, brought to the cache meanwhile, a line a vector of a term, the terms
+  // ahead_step bytes apart. A hint: any address will do; one that is in the cache already costs least.
   const void* ahead = nullptr;
   int64_t ahead_step = 0;
 };

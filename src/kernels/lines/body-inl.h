@@ -180,6 +180,29 @@ inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows
 }
 #endif
 
+inline void Interleave(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                       float* HWY_RESTRICT to) {
+  int64_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  for (; rows == 2 && j + kLanes <= columns; j += kLanes) {
+    hn::StoreInterleaved2(hn::LoadU(d, from + j), hn::LoadU(d, from + step + j), d, to + 2 * j);
+  }
+  if (rows > 2) {
+    constexpr int64_t kColumns = 64;
+    int64_t offsets[kColumns];
+    for (int64_t i = 0; i < kColumns; ++i) offsets[i] = i * rows;
+    for (; j < columns; j += kColumns) {
+      Transpose(from + j, step, rows, HWY_MIN(kColumns, columns - j), to + j * rows, offsets);
+    }
+  }
+#endif
+  for (; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * rows + i] = from[i * step + j];
+  }
+}
+
 inline void EverySecond(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR
@@ -191,6 +214,51 @@ inline void EverySecond(const float* HWY_RESTRICT from, int64_t count, float* HW
   }
 #endif
   for (; i < count; ++i) to[i] = from[2 * i];
+}
+
+inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t count, float* HWY_RESTRICT to,
+                    const int64_t* HWY_RESTRICT offsets) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
+  [[maybe_unused]] const auto tail = hn::FirstN(d, static_cast<size_t>(count - whole));
+  for (int64_t r = 0; r < rows; ++r, from += step) {
+    float* HWY_RESTRICT row = to + offsets[r];
+    for (int64_t i = 0; i < whole; i += lanes) {
+      hn::StoreU(hn::Add(hn::LoadU(d, row + i), hn::LoadU(d, from + i)), d, row + i);
+    }
+    if (whole == count) continue;
+#if HWY_MEM_OPS_MIGHT_FAULT
+    for (int64_t i = whole; i < count; ++i) row[i] += from[i];
+#else
+    const auto sum = hn::Add(hn::MaskedLoad(tail, d, row + whole), hn::MaskedLoad(tail, d, from + whole));
+    hn::BlendedStore(sum, tail, d, row + whole);
+#endif
+  }
+}
+
+// With vectors of kLanes, or less where there are none so wide.
+template <size_t kLanes>
+void CopyRunsBy(const float* HWY_RESTRICT from, const int64_t* HWY_RESTRICT offsets, int64_t runs, int64_t length,
+                int64_t count, int64_t from_step, float* HWY_RESTRICT to, int64_t to_step) {
+  const hn::CappedTag<float, kLanes> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // What a run's last vector writes past it, the next run's first overwrites.
+  for (int64_t i = 0; i < count; ++i, from += from_step, to += to_step) {
+    float* HWY_RESTRICT run = to;
+    for (int64_t r = 0; r < runs; ++r, run += length) {
+      const float* HWY_RESTRICT source = from + offsets[r];
+      hn::StoreU(hn::LoadU(d, source), d, run);
+      for (int64_t j = lanes; j < length; j += lanes) hn::StoreU(hn::LoadU(d, source + j), d, run + j);
+    }
+  }
+}
+
+// Short vectors cross fewer cache lines.
+inline void CopyRuns(const float* HWY_RESTRICT from, const int64_t* HWY_RESTRICT offsets, int64_t runs, int64_t length,
+                     int64_t count, int64_t from_step, float* HWY_RESTRICT to, int64_t to_step) {
+  if (length <= 4) return CopyRunsBy<4>(from, offsets, runs, length, count, from_step, to, to_step);
+  if (length <= 8) return CopyRunsBy<8>(from, offsets, runs, length, count, from_step, to, to_step);
+  CopyRunsBy<kLineSlack>(from, offsets, runs, length, count, from_step, to, to_step);
 }
 
 inline bool AnyNonfinite(const float* line, int64_t count) {
@@ -221,7 +289,8 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose, &EverySecond, &AnyNonfinite, &AddLine};
+  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose,    &Interleave, &EverySecond,
+                                      &AddRows,   &CopyRuns,    &AnyNonfinite, &AddLine};
   return kernels;
 }
 

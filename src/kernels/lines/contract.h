@@ -30,8 +30,21 @@ struct LineKernels {
   void (*transpose)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
                     const int64_t* column_offsets);
 
+  // to[j * rows + i] = from[i * step + j], 0 <= i < rows, 0 <= j < columns. Reads and writes nothing else.
+  void (*interleave)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to);
+
   // to[i] = from[2 * i], 0 <= i < count. Reads nothing past from[2 * count - 2] and writes nothing else.
   void (*every_second)(const float* from, int64_t count, float* to);
+
+  // to[offsets[r] + i] += from[r * step + i], 0 <= i < count, row by row from 0 to rows - 1. Reads and writes nothing
+  // else.
+  void (*add_rows)(const float* from, int64_t step, int64_t rows, int64_t count, float* to, const int64_t* offsets);
+
+  // to[i * to_step + r * length + j] = from[offsets[r] + i * from_step + j], 0 <= i < count, 0 <= r < runs,
+  // 0 <= j < length <= to_step / runs. Reads up to kLineSlack floats past a run; leaves anything between the last run
+  // of one i and the first of the next, and in the kLineSlack floats past the end.
+  void (*copy_runs)(const float* from, const int64_t* offsets, int64_t runs, int64_t length, int64_t count,
+                    int64_t from_step, float* to, int64_t to_step);
 
   // Whether some line[i], 0 <= i < count, is Inf or NaN.
   bool (*any_nonfinite)(const float* line, int64_t count);

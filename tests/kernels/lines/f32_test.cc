@@ -60,6 +60,23 @@ TEST_P(LinesTest, TransposeWritesItsColumnsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, InterleaveWritesItsRowsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t rows : {1, 2, 3, 5, 16, 17}) {
+    for (int64_t columns : {0, 1, 7, 16, 33, 64, 130}) {
+      const int64_t step = columns + 3;
+      std::vector<float> from(static_cast<size_t>((rows - 1) * step + columns));  // ends with the last element
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+      std::vector<float> to(static_cast<size_t>(columns * rows + 20), -1.0f), expected = to;
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) expected[j * rows + i] = from[i * step + j];
+      }
+      Lines().interleave(from.data(), step, rows, columns, to.data());
+      EXPECT_EQ(to, expected) << rows << " by " << columns;
+    }
+  }
+}
+
 TEST_P(LinesTest, EverySecondStopsAtItsLast) {
   const ScopedTarget scoped(GetParam());
   for (int64_t count : {0, 1, 2, 4, 15, 16, 17, 33, 100}) {
@@ -69,6 +86,44 @@ TEST_P(LinesTest, EverySecondStopsAtItsLast) {
     for (int64_t i = 0; i < count; ++i) expected[i] = static_cast<float>(2 * i);
     Lines().every_second(from.data(), count, to.data());
     EXPECT_EQ(to, expected) << count;
+  }
+}
+
+TEST_P(LinesTest, AddRowsAddsItsRowsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
+    const int64_t rows = 5, step = count + 2, width = count + 3;
+    std::vector<float> from(static_cast<size_t>((rows - 1) * step + count));  // ends with the last element
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+    const std::vector<int64_t> offsets = {3 * width, 0, 0, width, 2 * width + 3};  // two rows add to one
+    std::vector<float> to(static_cast<size_t>(4 * width), 0.5f), expected = to;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < count; ++i) expected[offsets[r] + i] += from[r * step + i];
+    }
+    Lines().add_rows(from.data(), step, rows, count, to.data(), offsets.data());
+    EXPECT_EQ(to, expected) << count;
+  }
+}
+
+TEST_P(LinesTest, CopyRunsLaysThemSideBySide) {
+  const ScopedTarget scoped(GetParam());
+  std::vector<float> from(1000);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+  const std::vector<int64_t> offsets = {700, 0, 13};
+  for (int64_t length : {1, 3, 7, 16, 17, 33}) {
+    for (int64_t gap : {0, 9}) {
+      const int64_t count = 6, from_step = 2, runs = 3, to_step = runs * length + gap;
+      std::vector<float> to(static_cast<size_t>(count * to_step + kLineSlack), -1.0f);
+      Lines().copy_runs(from.data(), offsets.data(), runs, length, count, from_step, to.data(), to_step);
+      for (int64_t i = 0; i < count; ++i) {
+        for (int64_t r = 0; r < runs; ++r) {
+          for (int64_t j = 0; j < length; ++j) {
+            ASSERT_EQ(to[i * to_step + r * length + j], from[offsets[r] + i * from_step + j])
+                << length << " " << i << " " << r << " " << j;
+          }
+        }
+      }
+    }
   }
 }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients with all taps of a channel at once: good where few input channels would leave vectors or tiles half empty.
+#include <algorithm>
+#include <string>
+
+#include "conv/pointwise/planes.h"
+
+namespace canopy::conv::columns {
+namespace {
+
+constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kMostWeights = int64_t{2} << 20;  // 8 MiB, packed once a run
+
+// Whether a channel's taps are one run, and input channels follow one another.
+bool ColumnsRun(const Operand& weight, const Extent3& kernel) {
+  const auto& s = weight.strides;
+  return s[4] == 1 && s[3] == kernel[2] && s[2] == kernel[1] * kernel[2] && s[1] == kernel[0] * kernel[1] * kernel[2];
+}
+
+}  // namespace
+
+std::string Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation != kBackwardData && computation != kBackwardWeights) return "it computes gradients only";
+  if (problem.has_bias) return "it adds no bias";
+  const Geometry& g = problem.geometry;
+  const bool weights = computation == kBackwardWeights;
+  if (g.taps() == 0) return "the kernel is empty";
+  if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
+    return "the kernel has more than 1024 offsets";
+  }
+  if (!pointwise::PlanesRun(problem.output, g.output_size)) return "output pixels do not lie side by side";
+  if (!ColumnsRun(weights ? problem.weight_result : problem.weight, g.kernel)) {
+    return "the weights of an output channel are not one run";
+  }
+  if (g.group_input_channels() > kMostWeights / g.taps() ||
+      g.output_channels > kMostWeights / std::max<int64_t>(1, g.group_input_channels() * g.taps())) {
+    return "the weights take more than 8 MiB";
+  }
+  if (weights && g.dilation[2] != 1 && g.kernel[2] != 1) return "a row of taps does not lie side by side";
+  return "";
+}
+
+}  // namespace canopy::conv::columns

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked_math.h"
+#include "conv/columns/data_step.h"
+#include "conv/tensor_lines.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::columns {
+namespace {
+
+constexpr int64_t kCacheLine = 64;
+
+}  // namespace
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+      : s_(step),
+        p_(problem),
+        packed_(packed),
+        scratch_(scratch),
+        plane_(p_.geometry.output_size[0] * p_.geometry.output_size[1] * p_.geometry.output_size[2]),
+        output_(buffers.output, p_.output.dtype, p_.rule),
+        weight_(buffers.weight, p_.weight.dtype, p_.rule),
+        result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {}
+
+  void Run() const {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t blocks = p_.geometry.groups * s_.blocks_, pieces = s_.pieces_.count();
+    exec::ParallelFor(blocks, serial, [&](int64_t block, int worker) { PackBlock(block, ScratchOf(worker)); });
+    exec::ParallelFor(blocks * pieces, serial, [&](int64_t index, int worker) {
+      Job(index / pieces, s_.pieces_.At(index % pieces), ScratchOf(worker));
+    });
+  }
+
+ private:
+  struct Panel {
+    int64_t first, count;  // pixels of the output's plane
+    float* products;
+  };
+
+  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+
+  int64_t FirstInput(int64_t block) const { return block % s_.blocks_ * s_.block_; }
+  int64_t Inputs(int64_t block) const { return std::min(s_.block_, s_.input_channels_ - FirstInput(block)); }
+  int64_t FirstOutput(int64_t block) const { return block / s_.blocks_ * s_.output_channels_; }
+
+  // packed[block][chunk][row panel][output channel][row]; a block's columns are dealt evenly to its panels.
+  void PackBlock(int64_t block, const DataScratch& scratch) const {
+    const int64_t columns = Inputs(block) * s_.taps_, panels = s_.row_panels(columns), rows = s_.rows();
+    for (int64_t k = 0; k < s_.output_channels_; ++k) {
+      const int64_t chunk = k - k % s_.chunk_, outputs = std::min(s_.chunk_, s_.output_channels_ - chunk);
+      weight_.FetchRun((FirstOutput(block) + k) * p_.weight.strides[0] + FirstInput(block) * s_.taps_, columns,
+                       scratch.products);
+      float* to = packed_ + block * s_.PackedFloats() + chunk * panels * rows + (k - chunk) * rows;
+      for (int64_t panel = 0; panel < panels; ++panel, to += outputs * rows) {
+        const int64_t first = panel * columns / panels, end = (panel + 1) * columns / panels;
+        std::copy(scratch.products + first, scratch.products + end, to);
+      }
+    }
+  }
+
+  void Job(int64_t block, const Piece& piece, const DataScratch& scratch) const {
+    std::memset(scratch.sums, 0, static_cast<size_t>(s_.SumFloats()) * sizeof(float));
+    if (!piece.empty()) {
+      for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) MultiplyChunk(block, piece, k, scratch);
+    }
+    Store(block, piece, scratch);
+  }
+
+  template <class F>
+  void ForEachPanel(const Piece& piece, const DataScratch& scratch, const F& visit) const {
+    float* products = scratch.products;
+    s_.pieces_.ForEachRun(piece, [&](int64_t begin, int64_t pixels) {
+      for (int64_t i = 0; i < pixels; i += s_.panel_) {
+        visit(Panel{begin + i, std::min(s_.panel_, pixels - i), products});
+        if (s_.chunked()) products += s_.columns() * s_.panel_;
+      }
+    });
+  }
+
+  // Adds the terms of output channels from `k`; with the last of them the products go to the sums.
+  void MultiplyChunk(int64_t block, const Piece& piece, int64_t k, const DataScratch& scratch) const {
+    const int64_t outputs = std::min(s_.chunk_, s_.output_channels_ - k);
+    const int64_t offset = piece.image * p_.output.strides[0] + (FirstOutput(block) + k) * p_.output.strides[1];
+    int64_t listed_row = -1;
+    ForEachPanel(piece, scratch, [&](const Panel& panel) {
+      Multiply(block, panel, k, outputs, offset + panel.first, scratch);
+      if (k + outputs == s_.output_channels_) AddProducts(block, piece, panel, &listed_row, scratch);
+    });
+  }
+
+  void Multiply(int64_t block, const Panel& panel, int64_t k, int64_t outputs, int64_t offset,
+                const DataScratch& scratch) const {
+    const int64_t rows = s_.rows(), columns = Inputs(block) * s_.taps_, panels = s_.row_panels(columns);
+    const kernels::GatherRun run{0, 0, outputs};
+    kernels::GatherOperands operands{};
+    operands.runs = &run;
+    operands.run_count = 1;
+    operands.a = packed_ + block * s_.PackedFloats() + k * panels * rows;
+    operands.a_step = rows;
+    operands.result_offsets = scratch.result_offsets;
+    for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * s_.panel_;
+    // Pixels that are read but once stay where they are.
+    const bool once = panels == 1 && panel.count % s_.tiles_.vector_lanes == 0;
+    const float* pixels = once ? output_.Direct(offset, 1) : nullptr;
+    operands.b_step = pixels != nullptr ? p_.output.strides[1] : s_.panel_;
+    // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
+    // pixels has come with this one where they were copied.
+    const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+    const int64_t ahead = s_.panel_ + (pixels != nullptr ? 0 : kCacheLine / bytes);
+    if (pixels == nullptr) {
+      PackPixels(offset, panel.count, outputs, scratch.pixels);
+      pixels = scratch.pixels;
+    }
+    for (int64_t number = 0; number < panels; ++number, operands.a += outputs * rows) {
+      const int64_t first = number * columns / panels, count = (number + 1) * columns / panels - first;
+      for (int64_t i = 0; i < panel.count; i += s_.lanes()) {
+        const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), panel.count - i), s_.tiles_.vector_lanes);
+        operands.b = pixels + i;
+        const bool more = number == 0 && panel.first + ahead + i < plane_;
+        operands.ahead = more ? output_.Address(offset + ahead + i) : operands.b;
+        operands.ahead_step = more ? p_.output.strides[1] * bytes : 0;
+        operands.c = panel.products + first * s_.panel_ + i;
+        s_.tiles_.tiles[vectors - 1].adjacent[count](operands, k > 0);
+      }
+    }
+  }
+
+  void PackPixels(int64_t offset, int64_t count, int64_t outputs, float* to) const {
+    for (int64_t k = 0; k < outputs; ++k, offset += p_.output.strides[1], to += s_.panel_) {
+      output_.FetchRun(offset, count, to);
+    }
+  }
+
+  void AddProducts(int64_t block, const Piece& piece, const Panel& panel, int64_t* listed_row,
+                   const DataScratch& scratch) const {
+    const int64_t width = p_.geometry.output_size[2];
+    for (int64_t i = 0; i < panel.count;) {
+      const int64_t row = (panel.first + i) / width, w = (panel.first + i) % width;
+      const int64_t count = std::min(panel.count - i, width - w);
+      if (row != *listed_row) ListSums(Inputs(block), piece, row, scratch.sum_offsets);
+      *listed_row = row;
+      kernels::Lines().add_rows(panel.products + i, s_.panel_, Inputs(block) * s_.taps_, count,
+                                scratch.sums + w - piece.origin[2], scratch.sum_offsets);
+      i += count;
+    }
+  }
+
+  // Where the products of each column go, counted from the last axis' origin, for a row of output pixels.
+  void ListSums(int64_t inputs, const Piece& piece, int64_t row, int64_t* offsets) const {
+    const Geometry& g = p_.geometry;
+    const Extent3 size = piece.size();
+    const int64_t first_d = row / g.output_size[1] * g.stride[0] - g.pad_begin[0] - piece.low[0];
+    const int64_t first_h = row % g.output_size[1] * g.stride[1] - g.pad_begin[1] - piece.low[1];
+    const int64_t outside = s_.block_ * s_.pieces_.part()[0] * s_.pieces_.part()[1];
+    for (int64_t c = 0; c < inputs; ++c) {
+      for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
+        const int64_t d = first_d + kd * g.dilation[0];
+        for (int64_t kh = 0; kh < g.kernel[1]; ++kh) {
+          const int64_t h = first_h + kh * g.dilation[1];
+          const bool inside = d >= 0 && d < size[0] && h >= 0 && h < size[1];
+          const int64_t at = (inside ? (c * size[0] + d) * size[1] + h : outside) * s_.row_floats_;
+          for (int64_t kw = 0; kw < g.kernel[2]; ++kw) {
+            const int64_t w = kw * g.dilation[2];
+            *offsets++ = at + w % g.stride[2] * s_.phase_floats_ + w / g.stride[2];
+          }
+        }
+      }
+    }
+  }
+
+  void Store(int64_t block, const Piece& piece, const DataScratch& scratch) const {
+    const Geometry& g = p_.geometry;
+    const auto& strides = p_.input_result.strides;
+    const Extent3 size = piece.size();
+    const int64_t first_channel = block / s_.blocks_ * s_.input_channels_ + FirstInput(block);
+    const int64_t skipped = piece.low[2] + g.pad_begin[2] - piece.origin[2] * g.stride[2];  // before the piece
+    const float* row = scratch.sums;
+    for (int64_t c = 0; c < Inputs(block); ++c) {
+      for (int64_t d = 0; d < size[0]; ++d) {
+        for (int64_t h = 0; h < size[1]; ++h, row += s_.row_floats_) {
+          StoreRow(piece.image * strides[0] + (first_channel + c) * strides[1] + (piece.low[0] + d) * strides[2] +
+                       (piece.low[1] + h) * strides[3] + piece.low[2] * strides[4],
+                   row, skipped, size[2], scratch.line);
+        }
+      }
+    }
+  }
+
+  // One row of sums, without what lies before the piece.
+  void StoreRow(int64_t offset, const float* row, int64_t skipped, int64_t count, float* line) const {
+    const int64_t phases = p_.geometry.stride[2], step = p_.input_result.strides[4];
+    float* direct = result_.Direct(offset, step);
+    if (phases > 1 && direct != nullptr && skipped % phases == 0 && count % phases == 0) {
+      kernels::Lines().interleave(row + skipped / phases, s_.phase_floats_, phases, count / phases, direct);
+      return;
+    }
+    if (phases > 1) kernels::Lines().interleave(row, s_.phase_floats_, phases, s_.phase_floats_, line);
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+    result_.Store(offset, &whole, 1, step, (phases > 1 ? line : row) + skipped);
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  float* packed_;
+  char* scratch_;
+  int64_t plane_;  // output pixels of a channel
+  LineReader output_, weight_;
+  LineWriter result_;
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
+          static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)))
+      .Run();
+}
+
+}  // namespace canopy::conv::columns

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/columns/data_step.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/scratch.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::columns {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kMostChunk = 256;         // of one tile call: FP32 sums stay short
+constexpr int64_t kMostColumns = 256;       // with kMostChunk: 256 KiB of packed weights
+constexpr int64_t kSumFloats = 96 << 10;    // of a piece: 384 KiB of a 1 MiB L2
+constexpr int64_t kPixelFloats = 16 << 10;  // of a panel: 64 KiB of a 1 MiB L2
+constexpr int64_t kMostTiles = 4;           // side by side
+constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kLeastRows = 8;  // of a piece, before jobs are found elsewhere
+constexpr int64_t kLeastLine = 2048;
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.93;  // of the tiles, operands in the L2
+constexpr double kWorkAPackedWeight = 1;
+constexpr double kWorkAPackedPixel = 0.5;  // copying one element
+constexpr double kWorkAConvertedElem = 1;
+constexpr double kWorkAnAddedVector = 6;  // of products, to the sums
+constexpr double kWorkAnAddedRow = 6;
+constexpr double kWorkAStore = 1;        // clearing and storing one sum
+constexpr double kWorkAnInterleave = 1;  // more where phases are interleaved
+constexpr double kWorkATileVector = 2;
+constexpr double kWorkATileCall = 60;
+
+// The widest tile that takes all columns at once, or the highest of those that need two vectors or more.
+int Vectors(const kernels::GatherTilesList& list, int64_t columns) {
+  int vectors = list.count;
+  while (vectors > 2 && list.tiles[vectors - 1].most_rows < columns) --vectors;
+  return vectors;
+}
+
+}  // namespace
+
+DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : tiles_(kernels::AllGatherTiles()) {
+  const Geometry& g = problem.geometry;
+  input_channels_ = g.group_input_channels();
+  output_channels_ = g.group_output_channels();
+  taps_ = g.taps();
+  const int64_t blocks = CeilDiv(input_channels_, std::max<int64_t>(1, kMostColumns / taps_));
+  block_ = std::max<int64_t>(1, CeilDiv(input_channels_, std::max<int64_t>(1, blocks)));
+  blocks_ = CeilDiv(input_channels_, block_);
+  vectors_ = Vectors(tiles_, columns());
+  const int64_t chunks = std::max<int64_t>(1, CeilDiv(output_channels_, kMostChunk));
+  chunk_ = std::max<int64_t>(1, CeilDiv(output_channels_, chunks));
+  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (chunk_ * lanes()), 1, kMostTiles);
+  Cut(g);
+  packed_handle_ =
+      ledger->Book("packed weights", g.groups * blocks_ * PackedFloats() * static_cast<int64_t>(sizeof(float)));
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+  CountWork(problem);
+}
+
+// Pieces whose sums stay in the cache, and enough of them. They decide the order of sums and depend on the problem
+// alone.
+void DataStep::Cut(const Geometry& g) {
+  Extent3 part = g.input_size;
+  const auto apply = [&] {
+    pieces_ = Pieces(g, part);
+    const int64_t reach = (g.kernel[2] - 1) * g.dilation[2];
+    phase_floats_ = RoundUp((pieces_.part()[2] - 1 + reach) / g.stride[2] + 2 + reach / g.stride[2], 16);
+    row_floats_ = phase_floats_ * g.stride[2];
+  };
+  const auto halve = [&](int axis, int64_t least) {
+    // Halves that hold whole strides share no output pixels that need not be shared.
+    const int64_t half = RoundUp(CeilDiv(part[axis], 2), g.stride[axis]);
+    if (part[axis] <= least || half >= part[axis]) return false;
+    part[axis] = half;
+    apply();
+    return true;
+  };
+  apply();
+  const int64_t least_rows = std::max(kLeastRows, g.stride[1]) + (g.kernel[1] - 1) * g.dilation[1];
+  while (SumFloats() > kSumFloats) {
+    if (!halve(1, least_rows) && !halve(0, 1) && !halve(2, kLeastLine) && !halve(1, 1) && !halve(2, 16)) break;
+  }
+  while (g.groups * blocks_ * pieces_.count() < kEnoughJobs) {
+    if (!halve(1, 4 * least_rows) && !halve(2, 2 * kLeastLine)) break;
+  }
+}
+
+int64_t DataStep::SumFloats() const {
+  const Extent3& part = pieces_.part();
+  return (block_ * part[0] * part[1] + 1) * row_floats_;
+}
+
+void DataStep::CountWork(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  double pixels = 0, vectors = 0, tiles = 0, panels = 0, rows = 0;
+  for (int64_t i = 0; i < pieces_.an_image(); ++i) {
+    const Piece piece = pieces_.At(i);
+    pieces_.ForEachRun(piece, [&](int64_t, int64_t count) {
+      pixels += static_cast<double>(count);
+      vectors += static_cast<double>(CeilDiv(count, tiles_.vector_lanes) * tiles_.vector_lanes) / 16;
+      tiles += static_cast<double>(CeilDiv(count, lanes()));
+      panels += static_cast<double>(CeilDiv(count, panel_));
+    });
+    if (!piece.empty()) rows += static_cast<double>(piece.reached(0) * piece.reached(1));
+  }
+  const double columns = static_cast<double>(input_channels_ * taps_), outputs = static_cast<double>(output_channels_);
+  const double blocks = static_cast<double>(blocks_), chunks = static_cast<double>(CeilDiv(output_channels_, chunk_));
+  const bool plain = problem.output.dtype == numerics::DType::kFloat32;
+  const bool packs = !plain || row_panels(this->columns()) > 1;
+  const double results = static_cast<double>(input_channels_ * g.input_size[0] * g.input_size[1] * g.input_size[2]);
+  work_ = vectors * columns * outputs / kEfficiency +
+          (packs ? pixels * outputs * blocks * (plain ? kWorkAPackedPixel : kWorkAConvertedElem) : 0) +
+          columns * (vectors * kWorkAnAddedVector + (rows + panels) * kWorkAnAddedRow) +
+          vectors * columns * (chunks - 1) * kWorkATileVector +
+          tiles * blocks * chunks * static_cast<double>(row_panels(this->columns())) * kWorkATileCall +
+          results * (kWorkAStore + (g.stride[2] > 1 ? kWorkAnInterleave : 0));
+  work_ =
+      (work_ * static_cast<double>(g.batch) + columns * outputs * kWorkAPackedWeight) * static_cast<double>(g.groups);
+}
+
+DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  DataScratch scratch;
+  int64_t panels = 1;
+  for (int64_t i = 0; chunked() && at == nullptr && i < pieces_.an_image(); ++i) {
+    int64_t count = 0;
+    pieces_.ForEachRun(pieces_.At(i), [&](int64_t, int64_t pixels) { count += CeilDiv(pixels, panel_); });
+    panels = std::max(panels, count);
+  }
+  scratch.pixels = carver.Take<float>(chunk_ * panel_);
+  scratch.sums = carver.Take<float>(SumFloats());
+  scratch.line = carver.Take<float>(row_floats_);
+  scratch.sum_offsets = carver.Take<int64_t>(columns());
+  scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.products = carver.Take<float>(panels * columns() * panel_);  // last: only the measuring walk knows its size
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string DataStep::Describe() const {
+  const Extent3& part = pieces_.part();
+  return "pieces of " + std::to_string(part[0]) + "x" + std::to_string(part[1]) + "x" + std::to_string(part[2]) +
+         " input pixels, blocks of " + std::to_string(block_) + " input channels by " + std::to_string(taps_) +
+         " taps, chunks of " + std::to_string(chunk_) + " output channels, tile " + std::to_string(rows()) + "x" +
+         std::to_string(lanes());
+}
+
+}  // namespace canopy::conv::columns

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "base/checked_math.h"
+#include "conv/columns/weights_step.h"
+#include "conv/nonfinite.h"
+#include "conv/tensor_lines.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::columns {
+namespace {
+
+constexpr int64_t kGroupsASum = 32;  // products that are added up before a further level is opened
+
+}  // namespace
+
+// One run of one step: its buffers with the plan's numbers.
+class WeightsRun {
+ public:
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial,
+             void* flag)
+      : s_(step),
+        p_(problem),
+        b_(buffers),
+        scratch_(scratch),
+        input_(b_.input, p_.input.dtype, p_.rule),
+        output_(b_.output, p_.output.dtype, p_.rule),
+        result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        partial_(partial),
+        nonfinite_(new (flag) std::atomic<int>(0)) {}
+
+  void Run() {
+    const bool serial = s_.work_ < kSerialWork;
+    RunBlocks(serial);
+    // A zero of the padding makes a NaN of an output that is not finite and that the definition does not multiply; the
+    // results of its channel are then not finite either.
+    if (!s_.padding_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    input_.TakeFiniteOnly();
+    output_.TakeFiniteOnly();
+    RunBlocks(serial);
+    AddNonfiniteActivationTerms(p_, b_, serial);
+  }
+
+ private:
+  struct Block {
+    int64_t group, first_row, rows;   // output channels of the group
+    int64_t number, first_run, runs;  // columns
+    int64_t first_channel, channels;  // input channels of the group that they touch
+  };
+
+  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+
+  void RunBlocks(bool serial) const {
+    const int64_t blocks = s_.jobs(p_.geometry.groups), segments = s_.segments_;
+    exec::ParallelFor(blocks * segments, serial,
+                      [&](int64_t index, int worker) { Job(index / segments, index % segments, ScratchOf(worker)); });
+    if (segments > 1) exec::ParallelFor(blocks, serial, [&](int64_t block, int) { Reduce(block); });
+  }
+
+  Block BlockAt(int64_t index) const {
+    const int64_t a_channel = p_.geometry.kernel[0] * p_.geometry.kernel[1];
+    Block block;
+    block.number = index % s_.lane_blocks_;
+    block.first_run = block.number * s_.lane_block_;
+    block.runs = std::min(s_.lane_block_, s_.runs_ - block.first_run);
+    block.first_channel = block.first_run / a_channel;
+    block.channels = base::CeilDiv(block.first_run + block.runs, a_channel) - block.first_channel;
+    block.first_row = index / s_.lane_blocks_ % s_.row_blocks_ * s_.row_block_;
+    block.rows = std::min(s_.row_block_, s_.output_channels_ - block.first_row);
+    block.group = index / (s_.lane_blocks_ * s_.row_blocks_);
+    return block;
+  }
+
+  void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
+    const Block block = BlockAt(block_index);
+    const int64_t floats = s_.tiles_floats();
+    float* sums = partial_ != nullptr ? partial_ + (block_index * s_.segments_ + segment) * floats : scratch.deep;
+    const int64_t begin = segment * s_.segment_groups_, end = std::min(s_.groups_, begin + s_.segment_groups_);
+    Clear(sums);
+    Clear(scratch.tiles);
+    ListRuns(block, scratch.run_offsets);
+    for (int64_t index = begin; index < end; ++index) {
+      AddGroup(block, index, scratch);
+      if ((index - begin + 1) % kGroupsASum == 0 || index + 1 == end) {
+        kernels::Lines().add(scratch.tiles, floats, sums);
+        if (index + 1 < end) Clear(scratch.tiles);
+      }
+    }
+    if (partial_ == nullptr) Store(block, sums);
+  }
+
+  void Clear(float* tiles) const { std::memset(tiles, 0, static_cast<size_t>(s_.tiles_floats()) * sizeof(float)); }
+
+  // Where each of the block's runs begins in the slab, for a pixel of the first row and column.
+  void ListRuns(const Block& block, int64_t* offsets) const {
+    const Extent3& kernel = p_.geometry.kernel;
+    for (int64_t r = 0; r < block.runs; ++r) {
+      const int64_t run = block.first_run + r, channel = run / (kernel[0] * kernel[1]) - block.first_channel;
+      const int64_t d = run / kernel[1] % kernel[0], h = run % kernel[1];
+      offsets[r] = ((channel * kernel[0] + d) * s_.slab_rows_ + h * p_.geometry.dilation[1]) * s_.slab_pitch_;
+    }
+  }
+
+  void AddGroup(const Block& block, int64_t index, const WeightsScratch& scratch) const {
+    const auto& strides = p_.output.strides;
+    const int64_t channel = block.group * s_.output_channels_ + block.first_row;
+    const bool in_place = output_.Direct(0, 1) != nullptr;
+    const int64_t most = s_.group_strips_ * s_.strips_.pixels();
+    const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
+    int64_t listed = 0, pixels = 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const Strip strip = s_.strips_.At(i);
+      FillSlab(block, strip, scratch);
+      CopyColumns(block, strip, scratch, scratch.columns + pixels * s_.lane_step_);
+      const int64_t offset = strip.image * strides[0] + channel * strides[1] + strip.depth * strides[2] +
+                             strip.row * strides[3] + strip.column;
+      scratch.runs[listed++] = {in_place ? offset : pixels, pixels * s_.lane_step_, strip.pixels()};
+      for (int64_t r = 0; r < block.rows && !in_place; ++r) {
+        output_.FetchRun(offset + r * strides[1], strip.pixels(), scratch.rows + r * most + pixels);
+      }
+      pixels += strip.pixels();
+    }
+    Multiply(block, in_place ? output_.Direct(0, 1) : scratch.rows, in_place ? strides[1] : most, listed, scratch);
+  }
+
+  // The input under a strip, zeros where there is none.
+  void FillSlab(const Block& block, const Strip& strip, const WeightsScratch& scratch) const {
+    const Geometry& g = p_.geometry;
+    const auto& strides = p_.input.strides;
+    const int64_t pitch = s_.slab_pitch_;
+    const int64_t first_w = strip.column * g.stride[2] - g.pad_begin[2];
+    const int64_t first_h = strip.row * g.stride[1] - g.pad_begin[1];
+    const int64_t low = std::clamp<int64_t>(-first_w, 0, pitch);
+    const int64_t high = std::clamp<int64_t>(g.input_size[2] - first_w, low, pitch);
+    float* to = scratch.slab;
+    for (int64_t c = 0; c < block.channels; ++c) {
+      const int64_t channel = block.group * s_.input_channels_ + block.first_channel + c;
+      for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
+        const int64_t d = strip.depth * g.stride[0] - g.pad_begin[0] + kd * g.dilation[0];
+        for (int64_t row = 0; row < s_.slab_rows_; ++row, to += pitch) {
+          const int64_t h = first_h + row;
+          if (d < 0 || d >= g.input_size[0] || h < 0 || h >= g.input_size[1] || low == high) {
+            std::fill(to, to + pitch, 0.0f);
+            continue;
+          }
+          std::fill(to, to + low, 0.0f);
+          FetchRow(strip.image * strides[0] + channel * strides[1] + d * strides[2] + h * strides[3] +
+                       (first_w + low) * strides[4],
+                   high - low, scratch.line, to + low);
+          std::fill(to + high, to + pitch, 0.0f);
+        }
+      }
+    }
+  }
+
+  void FetchRow(int64_t offset, int64_t count, float* line, float* to) const {
+    if (p_.input.strides[4] == 1) {
+      input_.FetchRun(offset, count, to);
+      return;
+    }
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+    input_.Fetch(offset, &whole, 1, p_.input.strides[4], count, line);
+    std::copy(line, line + count, to);
+  }
+
+  void CopyColumns(const Block& block, const Strip& strip, const WeightsScratch& scratch, float* to) const {
+    const Geometry& g = p_.geometry;
+    for (int64_t row = 0; row < strip.rows; ++row) {
+      kernels::Lines().copy_runs(scratch.slab + row * g.stride[1] * s_.slab_pitch_, scratch.run_offsets, block.runs,
+                                 s_.run_, strip.columns, g.stride[2], to, s_.lane_step_);
+      to += strip.columns * s_.lane_step_;
+    }
+  }
+
+  void Multiply(const Block& block, const float* rows, int64_t row_stride, int64_t run_count,
+                const WeightsScratch& scratch) const {
+    const channel_lanes::LanePanels& panels = s_.panels(block.number);
+    for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
+      const kernels::GatherTiles& tiles = panels.tiles(0, panel);
+      for (int r = 0; r < tiles.most_rows; ++r) {
+        scratch.row_offsets[r] = r * row_stride;
+        scratch.result_offsets[r] = r * s_.lane_step_;
+      }
+      kernels::GatherOperands operands{};
+      operands.runs = scratch.runs;
+      operands.run_count = run_count;
+      operands.row_offsets = scratch.row_offsets;
+      operands.b = scratch.columns + panel * panels.panel_lanes();
+      operands.b_step = s_.lane_step_;
+      operands.result_offsets = scratch.result_offsets;
+      const int64_t calls = base::CeilDiv(block.rows, tiles.most_rows);
+      for (int64_t call = 0; call < calls; ++call) {
+        const int64_t first = call * block.rows / calls, count = (call + 1) * block.rows / calls - first;
+        operands.a = rows + first * row_stride;
+        operands.c = scratch.tiles + first * s_.lane_step_ + panel * panels.panel_lanes();
+        tiles.scattered[count](operands, true);
+      }
+    }
+  }
+
+  // The fixed order of the sum over segments.
+  void Reduce(int64_t block_index) const {
+    const int64_t floats = s_.tiles_floats();
+    float* sum = partial_ + block_index * s_.segments_ * floats;
+    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
+      kernels::Lines().add(sum + segment * floats, floats, sum);
+    }
+    Store(BlockAt(block_index), sum);
+  }
+
+  void Store(const Block& block, const float* tiles) const {
+    const int64_t columns = s_.block_columns(block.runs);
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)};
+    bool nonfinite = false;
+    for (int64_t r = 0; r < block.rows; ++r, tiles += s_.lane_step_) {
+      nonfinite = nonfinite || kernels::Lines().any_nonfinite(tiles, columns);
+      const int64_t channel = block.group * s_.output_channels_ + block.first_row + r;
+      result_.Store(channel * p_.weight_result.strides[0] + s_.block_columns(block.first_run), &whole, 1, 1, tiles);
+    }
+    if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
+  }
+
+  const WeightsStep& s_;
+  const ConvProblem& p_;
+  const Buffers& b_;
+  char* scratch_;
+  LineReader input_, output_;
+  LineWriter result_;
+  float* partial_;
+  std::atomic<int>* nonfinite_;
+};
+
+void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                      void* workspace) const noexcept {
+  float* partial = segments_ > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
+  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), partial,
+             ledger.Fetch(workspace, flag_handle_))
+      .Run();
+}
+
+}  // namespace canopy::conv::columns

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/columns/weights_step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/scratch.h"
+#include "conv/grid.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::columns {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kPixels = 256;           // of a product: a panel of columns and a tile's rows then share the L1
+constexpr int64_t kMostLanes = 256;        // of a job
+constexpr int64_t kTileFloats = 80 << 10;  // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.9;  // of the tiles, operands in the L2
+constexpr double kWorkASlabElem = 1;
+constexpr double kWorkASlabRow = 20;
+constexpr double kWorkARunVector = 3;  // copying one vector of a run
+constexpr double kWorkAConvertedElem = 1;
+constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
+constexpr double kWorkATileVector = 2;
+constexpr double kWorkATileCall = 60;
+
+}  // namespace
+
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
+  const Geometry& g = problem.geometry;
+  input_channels_ = g.group_input_channels();
+  output_channels_ = g.group_output_channels();
+  taps_ = g.taps();
+  run_ = g.kernel[2];
+  runs_ = input_channels_ * g.kernel[0] * g.kernel[1];
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const AxisPhase& phase : ForwardPhases(g, axis))
+      padding_ = padding_ || TouchesPadding(phase, g.input_size[axis]);
+  }
+  strips_ = Strips(g, kPixels);
+  group_strips_ = std::max<int64_t>(1, kPixels / std::max<int64_t>(1, strips_.pixels()));
+  groups_ = CeilDiv(strips_.count(), group_strips_);
+  slab_rows_ = (strips_.rows() - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
+  slab_pitch_ = (strips_.columns() - 1) * g.stride[2] + (g.kernel[2] - 1) * g.dilation[2] + 1;
+  ChooseBlocks();
+  // A block of runs may begin and end within a channel.
+  const int64_t a_channel = g.kernel[0] * g.kernel[1];
+  const int64_t channels = std::min(input_channels_, CeilDiv(lane_block_ - 1, a_channel) + 1);
+  slab_floats_ = channels * g.kernel[0] * slab_rows_ * slab_pitch_;
+  ChooseSegments(g);
+  CountWork(problem);
+  if (segments_ > 1) {
+    partial_handle_ = ledger->Book("partial weight gradients",
+                                   jobs(g.groups) * segments_ * tiles_floats() * static_cast<int64_t>(sizeof(float)));
+  }
+  flag_handle_ = ledger->Book("non-finite gradients", sizeof(std::atomic<int>));
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+}
+
+void WeightsStep::ChooseBlocks() {
+  const auto even = [](int64_t whole, int64_t most) {
+    return std::max<int64_t>(1, CeilDiv(whole, std::max<int64_t>(1, CeilDiv(whole, std::max<int64_t>(1, most)))));
+  };
+  lane_block_ = even(runs_, kMostLanes / run_);
+  lane_blocks_ = CeilDiv(runs_, lane_block_);
+  const int64_t last = runs_ - (lane_blocks_ - 1) * lane_block_;
+  whole_panels_ = channel_lanes::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes);
+  last_panels_ = channel_lanes::LanePanels(block_columns(last), block_columns(last) + kMostLanes);
+  // An odd number of cache lines keeps pixels apart in the L1's sets.
+  lane_step_ = RoundUp(std::max(whole_panels_.block_lanes(), last_panels_.block_lanes()), 16);
+  if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;
+  row_block_ = even(output_channels_, kTileFloats / lane_step_);
+  row_blocks_ = CeilDiv(output_channels_, row_block_);
+}
+
+void WeightsStep::ChooseSegments(const Geometry& g) {
+  const int64_t all = std::max<int64_t>(1, jobs(g.groups));
+  const int64_t affordable =
+      kMostPartialBytes / std::max<int64_t>(1, all * tiles_floats() * static_cast<int64_t>(sizeof(float)));
+  segments_ = std::clamp<int64_t>(CeilDiv(kEnoughJobs, all), 1, std::max<int64_t>(1, std::min(groups_, affordable)));
+  segment_groups_ = std::max<int64_t>(1, CeilDiv(groups_, segments_));
+  segments_ = std::max<int64_t>(1, CeilDiv(groups_, segment_groups_));
+}
+
+void WeightsStep::CountWork(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  const double pixels = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2]);
+  const double rows = static_cast<double>(output_channels_), products = static_cast<double>(groups_);
+  const double vectors = static_cast<double>((lane_blocks_ - 1) * whole_panels_.vectors() + last_panels_.vectors()) *
+                         static_cast<double>(kernels::AllGatherTiles().vector_lanes) / 16;
+  const double row_blocks = static_cast<double>(row_blocks_), lane_blocks = static_cast<double>(lane_blocks_);
+  const bool plain = problem.output.dtype == numerics::DType::kFloat32;
+  const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
+                      (static_cast<double>(slab_pitch_) * kWorkASlabElem + kWorkASlabRow) /
+                      static_cast<double>(std::max<int64_t>(1, strips_.pixels()));
+  const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * 16 /
+                       static_cast<double>(whole_panels_.panel_lanes());
+  work_ = pixels * (vectors * rows / kEfficiency + slab * row_blocks +
+                    static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) * kWorkARunVector +
+                    (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
+          calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
+          static_cast<double>(segments_) * rows * vectors * 16 * kWorkAStore;
+  work_ *= static_cast<double>(g.groups);
+}
+
+WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  WeightsScratch scratch;
+  const int64_t pixels = group_strips_ * strips_.pixels();
+  scratch.slab = carver.Take<float>(slab_floats_ + kernels::kLineSlack);
+  scratch.line = carver.Take<float>(slab_pitch_ + kernels::kLineSlack);
+  scratch.columns = carver.Take<float>(pixels * lane_step_ + kernels::kLineSlack);
+  scratch.rows = carver.Take<float>(pixels * row_block_);
+  scratch.tiles = carver.Take<float>(tiles_floats());
+  scratch.deep = carver.Take<float>(tiles_floats());
+  scratch.run_offsets = carver.Take<int64_t>(lane_block_);
+  scratch.row_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.runs = carver.Take<kernels::GatherRun>(group_strips_);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string WeightsStep::Describe() const {
+  return std::to_string(group_strips_) + " strips of " + std::to_string(strips_.rows()) + "x" +
+         std::to_string(strips_.columns()) + " output pixels, blocks of " + std::to_string(row_block_) +
+         " output channels by " + std::to_string(lane_block_) + " runs of " + std::to_string(run_) + " taps, " +
+         std::to_string(segments_) + " segments";
+}
+
+}  // namespace canopy::conv::columns
