@@ -33,6 +33,7 @@ constexpr double kWorkAStore = 1;        // clearing and storing one sum
 constexpr double kWorkAnInterleave = 1;  // more where phases are interleaved
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkAJob = 4000;
 
 // The widest tile that takes all columns at once, or the highest of those that need two vectors or more.
 int Vectors(const kernels::GatherTilesList& list, int64_t columns) {
@@ -120,7 +121,8 @@ void DataStep::CountWork(const ConvProblem& problem) {
           columns * (vectors * kWorkAnAddedVector + (rows + panels) * kWorkAnAddedRow) +
           vectors * columns * (chunks - 1) * kWorkATileVector +
           tiles * blocks * chunks * static_cast<double>(row_panels(this->columns())) * kWorkATileCall +
-          results * (kWorkAStore + (g.stride[2] > 1 ? kWorkAnInterleave : 0));
+          results * (kWorkAStore + (g.stride[2] > 1 ? kWorkAnInterleave : 0)) +
+          static_cast<double>(pieces_.an_image()) * blocks * kWorkAJob;
   work_ =
       (work_ * static_cast<double>(g.batch) + columns * outputs * kWorkAPackedWeight) * static_cast<double>(g.groups);
 }

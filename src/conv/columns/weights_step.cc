@@ -30,6 +30,7 @@ constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkAJob = 1500;
 
 }  // namespace
 
@@ -108,7 +109,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                     static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) * kWorkARunVector +
                     (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
           calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
-          static_cast<double>(segments_) * rows * vectors * 16 * kWorkAStore;
+          static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
   work_ *= static_cast<double>(g.groups);
 }
 
