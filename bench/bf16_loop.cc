@@ -11,7 +11,7 @@ namespace {
 
 #if defined(__x86_64__)
 __attribute__((target("avx512f,avx512bf16"))) double Spin(int64_t rounds) {
-  constexpr int kSums = 24;  // as in machine_loops.cc
+  constexpr int kSums = 24;  // as in kernels/peak
   const __m512bh ones = reinterpret_cast<__m512bh>(_mm512_set1_epi32(0x3f803f80));
   __m512 sums[kSums];
 #pragma GCC unroll 24

@@ -14,6 +14,7 @@
 
 #include "bench/machine_loops.h"
 #include "bench/statistics.h"
+#include "kernels/peak/contract.h"
 
 namespace canopy::bench {
 namespace {
@@ -94,7 +95,7 @@ double MeasureSpin(int threads, double (*spin)(int64_t rounds)) {
 
 }  // namespace
 
-double MeasurePeakGflops(int threads) { return MeasureSpin(threads, SpinFma); }
+double MeasurePeakGflops(int threads) { return MeasureSpin(threads, kernels::SpinFma); }
 
 double MeasureBf16Gflops(int threads) { return MeasureSpin(threads, SpinBf16Dot); }
 

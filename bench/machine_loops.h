@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that do nothing but what a bound is about: fused multiply-adds in registers, loads.
+// Loops that do nothing but what a bound is about: BF16 dot products in registers, loads. That of FP32 multiply-adds is
+// the engine's own, kernels/peak.
 #ifndef CANOPY_BENCH_MACHINE_LOOPS_H_
 #define CANOPY_BENCH_MACHINE_LOOPS_H_
 
@@ -8,18 +9,11 @@
 
 namespace canopy::bench {
 
-// Multiplies and adds on the widest vectors that the processor has; returns the operations done, two for each
-// multiply-add of an element.
-double SpinFma(int64_t rounds);
-
-// The same with the processor's BF16 dot product into FP32; 0 where it has none, or none that this file knows.
+// kernels::SpinFma with the processor's BF16 dot product into FP32; 0 where it has none, or none that this file knows.
 double SpinBf16Dot(int64_t rounds);
 
 // Loads every byte once. REQUIRES: `bytes` is a multiple of 1024, `data` is aligned to 128.
 void ReadAll(const void* data, size_t bytes);
-
-// "AVX3", ...: the instruction set that both use.
-const char* LoopTarget();
 
 }  // namespace canopy::bench
 

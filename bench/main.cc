@@ -7,10 +7,10 @@
 
 #include "bench/latency.h"
 #include "bench/load.h"
-#include "bench/machine_loops.h"
 #include "bench/record.h"
 #include "bench/statistics.h"
 #include "bench/team.h"
+#include "kernels/dispatch.h"
 
 namespace canopy::bench {
 namespace {
@@ -89,7 +89,8 @@ std::string CpuModel() {
 
 // Everything measured before the first case.
 json MeasureMachine(const Options& options, std::map<int, Bandwidth>* bandwidths) {
-  json machine = {{"cpu", CpuModel()}, {"target", LoopTarget()}, {"by_threads", json::array()}};
+  const char* target = kernels::TargetName(kernels::MachineTargets().front());
+  json machine = {{"cpu", CpuModel()}, {"target", target}, {"by_threads", json::array()}};
   for (const int threads : options.threads) {
     std::vector<double> peaks, dots;
     for (int i = 0; i < 15; ++i) {
@@ -99,7 +100,7 @@ json MeasureMachine(const Options& options, std::map<int, Bandwidth>* bandwidths
     const Bandwidth& bandwidth = bandwidths->emplace(threads, Bandwidth::Measure(threads)).first->second;
     json points = json::array();
     std::printf("%d thread%s: %.0f GFLOP/s of FP32 multiply-adds (%s), %.0f of BF16 dot products; reads, GB/s:",
-                threads, threads == 1 ? "" : "s", Median(peaks), LoopTarget(), Median(dots));
+                threads, threads == 1 ? "" : "s", Median(peaks), target, Median(dots));
     for (const Bandwidth::Point& point : bandwidth.points()) {
       points.push_back({point.bytes, point.gigabytes_per_second});
       std::printf(" %.0f (%.0f MiB)", point.gigabytes_per_second, point.bytes / (1 << 20));
