@@ -27,13 +27,15 @@ inline constexpr int kPeakSums = 12;
 inline double SpinOnTarget(int64_t rounds) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
-  const V factor = hn::Set(d, 1.0f + static_cast<float>(rounds & 1)), other = hn::Set(d, 1e-9f);
+  // The products change from round to round: where nothing fuses, the compiler would multiply once. They tend to 2
+  // or 4.
+  const V factor = hn::Set(d, 0.5f), other = hn::Set(d, 1.0f + static_cast<float>(rounds & 1));
   V sums[kPeakSums];
 #pragma GCC unroll 24
   for (int i = 0; i < kPeakSums; ++i) sums[i] = hn::Set(d, static_cast<float>(i));
   for (int64_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 24
-    for (int i = 0; i < kPeakSums; ++i) sums[i] = hn::MulAdd(factor, other, sums[i]);
+    for (int i = 0; i < kPeakSums; ++i) sums[i] = hn::MulAdd(sums[i], factor, other);
   }
   V total = sums[0];
 #pragma GCC unroll 24

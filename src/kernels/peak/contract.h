@@ -8,9 +8,9 @@
 
 namespace canopy::kernels {
 
-// sum[i] += factor * other, `rounds` times, over as many independent vectors as hide the latency; a multiply and an add
-// where the processor cannot fuse them. Returns the operations done, two for each multiply-add of an element.
-// Any number of threads may spin at once.
+// sum[i] = sum[i] * factor + other, `rounds` times, over as many independent vectors as hide the latency; a multiply
+// and an add where the processor cannot fuse them. Returns the operations done, two for each multiply-add of an
+// element. Any number of threads may spin at once.
 double SpinFma(int64_t rounds);
 
 }  // namespace canopy::kernels
