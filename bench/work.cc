@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/work.h"
 
-#include <algorithm>
+#include "bench/lowering.h"
+#include "conv/work.h"
 
 namespace canopy::bench {
 namespace {
@@ -15,49 +16,38 @@ double BytesOf(const Call& call, CallTensor tensor) {
   return bytes;
 }
 
-// Pairs of a window and a kernel offset along one axis that meet an element of the map. Per offset the windows that do
-// are one run.
-double UsefulPairs(int64_t map, int64_t windows, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
-  double pairs = 0;
-  for (int64_t k = 0; k < kernel; ++k) {
-    const int64_t shift = k * dilation - pad;  // the map's position under window 0
-    const int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-    const int64_t last = map - 1 - shift < 0 ? -1 : (map - 1 - shift) / stride;
-    pairs += static_cast<double>(std::max<int64_t>(0, std::min(last, windows - 1) - first + 1));
+uint8_t ComputationsOf(What what) {
+  switch (what) {
+    case What::kCall:
+      break;
+    case What::kData:
+      return conv::kForward | conv::kBackwardData;
+    case What::kWeights:
+      return conv::kBackwardWeights;
+    case What::kBias:
+      return conv::kBiasFromOutput | conv::kBiasFromInput;
   }
-  return pairs;
+  return 0xFF;
 }
 
-// Of one of the sums that a call asks for; each has the same multiply-adds.
-double FlopsOfSum(const Call& call) {
-  const bool depthwise = call.op == conv::CallOp::kDepthwiseForward;
-  const double groups = static_cast<double>(depthwise ? call.input_channels : call.groups);
-  double flops = 2.0 * static_cast<double>(call.batch) * static_cast<double>(call.input_channels) *
-                 static_cast<double>(call.output_channels) / groups;
-  const std::vector<int64_t> output = conv::CallOutputSize(call);
-  const bool pairs_of_padding = call.padding.size() == 2 * call.input_size.size();
-  for (size_t axis = 0; axis < call.input_size.size(); ++axis) {
-    const int64_t map = call.transposed ? output[axis] : call.input_size[axis];
-    const int64_t windows = call.transposed ? call.input_size[axis] : output[axis];
-    flops *= UsefulPairs(map, windows, call.kernel[axis], call.stride[axis], call.dilation[axis],
-                         call.padding[pairs_of_padding ? 2 * axis : axis]);
-  }
-  return flops;
+double FlopsOf(const Call& call, What what) {
+  conv::ConvProblem problem = LowerCall(call, {}).problem;
+  problem.computations &= ComputationsOf(what);
+  return 2 * conv::UsefulMultiplyAdds(problem);
 }
 
 }  // namespace
 
 Work WorkOf(const Call& call, What what) {
-  const double flops = FlopsOfSum(call);
   const double input = BytesOf(call, CallTensor::kInput), weight = BytesOf(call, CallTensor::kWeight);
-  if (!IsBackward(call)) return {flops, input + weight + BytesOf(call, CallTensor::kOutput)};
+  if (!IsBackward(call)) return {FlopsOf(call, What::kCall), input + weight + BytesOf(call, CallTensor::kOutput)};
   const bool call_whole = what == What::kCall;
   const bool data = call_whole ? call.mask[0] : what == What::kData;
   const bool weights = call_whole ? call.mask[1] : what == What::kWeights;
   const bool bias = call_whole ? call.mask[2] : what == What::kBias;
-  Work work{0, BytesOf(call, CallTensor::kGradOutput)};
-  if (data) work.flops += flops, work.bytes += weight + BytesOf(call, CallTensor::kGradInput);
-  if (weights) work.flops += flops, work.bytes += input + BytesOf(call, CallTensor::kGradWeight);
+  Work work{FlopsOf(call, what), BytesOf(call, CallTensor::kGradOutput)};
+  if (data) work.bytes += weight + BytesOf(call, CallTensor::kGradInput);
+  if (weights) work.bytes += input + BytesOf(call, CallTensor::kGradWeight);
   if (bias) work.bytes += BytesOf(call, CallTensor::kGradBias);
   return work;
 }

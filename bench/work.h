@@ -8,13 +8,13 @@
 namespace canopy::bench {
 
 struct Work {
-  // Two for each multiply-add whose factors both exist. A kernel offset that falls into the padding is no work, so
-  // direct algorithms that multiply zeros stay below 100% and the bound is one that can be reached.
+  // Two for each useful multiply-add (conv/work.h), so that the bound is one that can be reached.
   double flops = 0;
   // Every tensor that is read or written, once.
   double bytes = 0;
 };
 
+// REQUIRES: phase 1 accepts the call.
 Work WorkOf(const conv::Call& call, What what);
 
 // Bytes of all tensors that the call reads or writes, each once.
