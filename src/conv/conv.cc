@@ -74,6 +74,8 @@ uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.le
 
 bool IsSmall(const Plan& plan) { return plan.small; }
 
+int ThreadCount(const Plan& plan) { return plan.small ? 1 : exec::ThreadCount(); }
+
 std::string Describe(const Plan& plan) {
   std::string text;
   for (const PlannedStep& planned : plan.steps) {
@@ -81,7 +83,7 @@ std::string Describe(const Plan& plan) {
             planned.step->Describe() + "\n";
     if (!planned.refusals.empty()) text += "  refused: " + planned.refusals + "\n";
   }
-  text += "threads: " + std::to_string(plan.small ? 1 : exec::ThreadCount()) + "\n";
+  text += "threads: " + std::to_string(ThreadCount(plan)) + "\n";
   for (const auto& entry : plan.ledger.entries()) {
     text += "workspace: " + entry.name + " " + std::to_string(entry.bytes) + " bytes at " +
             std::to_string(entry.offset) + "\n";

@@ -26,6 +26,9 @@ uint64_t WorkspaceBytes(const Plan& plan);
 // Below the parallel threshold: cheaper to run in the thread that waits.
 bool IsSmall(const Plan& plan);
 
+// Threads that Run uses, where no other region is open.
+int ThreadCount(const Plan& plan);
+
 // For people: algorithms, blocking, partition, workspace ledger; several lines.
 std::string Describe(const Plan& plan);
 

@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "conv/work.h"
+#include "exec/peak.h"
 #include "opapi/dtypes.h"
 #include "opapi/require.h"
 #include "opapi/text.h"
@@ -48,25 +50,6 @@ void SetBuffer(conv::Buffers* buffers, Role role, void* address) {
   }
 }
 
-// Two a multiply-add, one an element summed into a bias.
-double Flops(const conv::ConvProblem& problem) {
-  const conv::Geometry& g = problem.geometry;
-  double inputs = static_cast<double>(g.batch * g.input_channels), outputs = static_cast<double>(g.batch);
-  for (int axis = 0; axis < 3; ++axis) {
-    inputs *= static_cast<double>(g.input_size[axis]);
-    outputs *= static_cast<double>(g.output_size[axis]);
-  }
-  outputs *= static_cast<double>(g.output_channels);
-  const double terms = 2 * outputs * static_cast<double>(g.group_input_channels() * g.taps());
-  double flops = 0;
-  for (unsigned computation : {conv::kForward, conv::kBackwardData, conv::kBackwardWeights}) {
-    if ((problem.computations & computation) != 0) flops += terms;
-  }
-  if ((problem.computations & conv::kBiasFromOutput) != 0) flops += outputs;
-  if ((problem.computations & conv::kBiasFromInput) != 0) flops += inputs;
-  return flops;
-}
-
 }  // namespace
 
 ConvRun::ConvRun(const char* operator_name, const Lowered& lowered, std::shared_ptr<const conv::Plan> plan,
@@ -75,7 +58,7 @@ ConvRun::ConvRun(const char* operator_name, const Lowered& lowered, std::shared_
       plan_(std::move(plan)),
       text_(std::move(text)),
       slot_count_(lowered.binding_count),
-      flops_(Flops(lowered.problem)) {
+      useful_flops_(text_.empty() ? 0 : 2 * conv::UsefulMultiplyAdds(lowered.problem)) {
   for (int i = 0; i < slot_count_; ++i) {
     const TensorArgument& tensor = *lowered.bindings[i].tensor;
     const int64_t bytes = numerics::ElementBytes(ToDType(tensor.view.dtype));
@@ -108,6 +91,14 @@ void ConvRun::Compute(void* workspace, const nnopbase::TensorAddresses& addresse
   }
 }
 
+void ConvRun::Print(double seconds) const {
+  // The first line pays for measuring the peak, after its own time was taken.
+  const double peak = exec::PeakFlopsOfAThread() * (plan_ == nullptr ? 1 : conv::ThreadCount(*plan_));
+  const double rate = seconds > 0 ? useful_flops_ / seconds : 0;
+  base::VerboseLine("%s %.3f ms %.1f GFLOP/s %.1f%% of peak", text_.c_str(), seconds * 1e3, rate * 1e-9,
+                    100 * rate / peak);
+}
+
 int ConvRun::Run(void* workspace, const nnopbase::TensorAddresses& addresses, bool saturate) const noexcept {
   if (base::Verbosity() == 0) {
     Compute(workspace, addresses, saturate);
@@ -115,8 +106,7 @@ int ConvRun::Run(void* workspace, const nnopbase::TensorAddresses& addresses, bo
   }
   const auto begin = std::chrono::steady_clock::now();
   Compute(workspace, addresses, saturate);
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-  base::VerboseLine("%s %.3f ms %.1f GFLOP/s", text_.c_str(), elapsed.count(), flops_ / elapsed.count() * 1e-6);
+  Print(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   return 0;
 }
 

@@ -36,6 +36,8 @@ class ConvRun final : public nnopbase::OperatorRun {
     nnopbase::TensorView view;
   };
 
+  // The line of CANOPY_VERBOSE: the call, then how fast it was.
+  void Print(double seconds) const;
   void Compute(void* workspace, const nnopbase::TensorAddresses& addresses, bool saturate) const noexcept;
 
   const char* const operator_name_;
@@ -44,7 +46,7 @@ class ConvRun final : public nnopbase::OperatorRun {
   std::array<Slot, kMaxBindings> slots_;
   int slot_count_;
   std::vector<Zeros> zeros_;
-  double flops_;
+  const double useful_flops_;  // 0 where nothing is printed
 };
 
 }  // namespace canopy::opapi

@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "ascendcl/error_message.h"
-#include "exec/pool.h"
 #include "opapi/conv_run.h"
 #include "opapi/memory_check.h"
 #include "opapi/text.h"
@@ -16,7 +15,7 @@ namespace {
 std::string VerboseText(const std::string& text, const conv::Plan* plan) {
   if (text.empty()) return text;
   if (plan == nullptr) return Text("canopy: ", text, "; nothing to compute;");
-  const int threads = conv::IsSmall(*plan) ? 1 : exec::ThreadCount();
+  const int threads = conv::ThreadCount(*plan);
   return Text("canopy: ", text, "; ", conv::AlgorithmNames(*plan), "; ", threads,
               threads == 1 ? " thread;" : " threads;");
 }

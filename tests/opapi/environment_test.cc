@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What environment variables change. They are read once a process, so CTest runs this program once for each test, with
 // the test's variables; a test whose variables are not set skips itself.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <regex>
 
 #include "aclnnop/aclnn_convolution.h"
 #include "tests/opapi/calls.h"
@@ -18,6 +20,34 @@ bool Is(const char* variable, const char* value) {
   return text != nullptr && std::strcmp(text, value) == 0;
 }
 
+struct Range {
+  double low, high;
+};
+
+// What a number printed with one place after the point may have been.
+Range Unrounded(double printed) { return {printed - 0.051, printed + 0.051}; }
+
+// The end of a CANOPY_VERBOSE line.
+struct Speed {
+  int threads = 0;
+  double milliseconds = 0, gigaflops = 0, per_cent = 0;
+
+  // By what the percentage is one.
+  Range PeakOfAThread() const {
+    const Range rate = Unrounded(gigaflops), share = Unrounded(per_cent);
+    return {100 * rate.low / share.high / threads, 100 * rate.high / std::max(share.low, 1e-9) / threads};
+  }
+};
+
+// No NaN and no Inf is taken for a number.
+Speed SpeedIn(const std::string& text) {
+  static const std::regex pattern(R"(; (\d+) threads?; (\d+\.\d+) ms (\d+\.\d+) GFLOP/s (\d+\.\d+)% of peak\n)");
+  std::smatch found;
+  EXPECT_TRUE(std::regex_search(text, found, pattern)) << text;
+  if (found.empty()) return {};
+  return {std::stoi(found[1]), std::stod(found[2]), std::stod(found[3]), std::stod(found[4])};
+}
+
 class EnvironmentTest : public DeviceTest {
  protected:
   // Phase 1 of ConvTbc whose self lies at `data`.
@@ -31,6 +61,27 @@ class EnvironmentTest : public DeviceTest {
     if (status == 0) aclDestroyAclOpExecutor(executor);
     aclDestroyTensor(self);
     return status;
+  }
+
+  // What ConvTbc of T x B x C by K x C x C prints on standard error.
+  std::string PrintedByARun(int64_t time, int64_t batch, int64_t channels, int64_t kernel, int64_t pad) {
+    const DeviceTensor x({.shape = {time, batch, channels}}, 1), w({.shape = {kernel, channels, channels}}, 1);
+    const DeviceTensor b({.shape = {channels}}, 1), y({.shape = {time + 2 * pad + 1 - kernel, batch, channels}}, 0);
+    testing::internal::CaptureStderr();
+    TwoPhases call = ConvTbc(x, w, b, pad, 0, y);
+    EXPECT_EQ(call.first, 0) << RecentMessage();
+    EXPECT_EQ(call.Run(&aclnnConvTbc, stream), 0);
+    return testing::internal::GetCapturedStderr();
+  }
+
+  // Of several runs the fastest: a busy machine may delay one until the digits printed are all 0.
+  Speed BestSpeed(int64_t time, int64_t batch, int64_t channels, int64_t kernel, int64_t pad) {
+    Speed best;
+    for (int i = 0; i < 20; ++i) {
+      const Speed speed = SpeedIn(PrintedByARun(time, batch, channels, kernel, pad));
+      if (i == 0 || speed.gigaflops > best.gigaflops) best = speed;
+    }
+    return best;
   }
 
   // What phase 1 of ConvTbc writes into the log, where that goes to standard output.
@@ -81,6 +132,29 @@ TEST_F(EnvironmentTest, VerboseRunsPrintTheCallAndHowItWasComputed) {
   EXPECT_NE(text.find(" ms "), std::string::npos) << text;
   EXPECT_NE(text.find("GFLOP/s"), std::string::npos) << text;
   EXPECT_NE(text.find("plan of"), std::string::npos) << text;
+}
+
+TEST_F(EnvironmentTest, VerboseRunsTellTheUsefulWorkAndItsShareOfPeak) {
+  if (!Is("CANOPY_VERBOSE", "2") || !Is("CANOPY_NUM_THREADS", "3")) GTEST_SKIP();
+  // Every input meets every tap once; of the 40 * 9 pairs of an output and a tap, 72 are in the padding.
+  const double useful_flops = 2.0 * 4 * 64 * 64 * (32 * 9);
+  const Speed speed = BestSpeed(32, 4, 64, 9, 8);
+  EXPECT_EQ(speed.threads, 3);
+  EXPECT_GT(speed.per_cent, 0);
+  const Range rate = Unrounded(speed.gigaflops);
+  EXPECT_LT((speed.milliseconds - 0.00051) * rate.low * 1e6, useful_flops);
+  EXPECT_GT((speed.milliseconds + 0.00051) * rate.high * 1e6, useful_flops);
+  // The peak is measured once, and a run on one thread is held against one thread's.
+  const Speed small = BestSpeed(16, 1, 32, 1, 0);
+  EXPECT_EQ(small.threads, 1);
+  EXPECT_GT(small.per_cent, 0);
+  EXPECT_LT(small.PeakOfAThread().low, speed.PeakOfAThread().high);
+  EXPECT_GT(small.PeakOfAThread().high, speed.PeakOfAThread().low);
+}
+
+TEST_F(EnvironmentTest, NothingIsPrintedUnlessAskedFor) {
+  if (!Is("CANOPY_VERBOSE", "0")) GTEST_SKIP();
+  EXPECT_EQ(PrintedByARun(32, 4, 64, 9, 8), "");
 }
 
 TEST_F(EnvironmentTest, TheLogTellsWhatTheDocumentsAndTheDeviceWouldRefuse) {
