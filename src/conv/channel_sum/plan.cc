@@ -18,7 +18,7 @@ class ChannelSumStep : public Step {
            void*) const noexcept override {
     RunChannelSum(problem, computation_, buffers, work_ < kSerialWork);
   }
-  std::string Describe() const override { return "a channel a job"; }
+  std::string Describe() const override { return "in the order of memory"; }
   double Work() const override { return work_; }
 
  private:

@@ -6,14 +6,16 @@
 #include "base/checked_math.h"
 #include "exec/pool.h"
 #include "kernels/convert/contract.h"
+#include "kernels/lines/contract.h"
 #include "numerics/rounding.h"
 
 namespace canopy::conv::channel_sum {
 namespace {
 
-constexpr int64_t kRun = 512;  // elements that share FP32 accumulators
-constexpr int kPartials = 16;
-constexpr int64_t kChannels = 16;  // of a job, where channels lie side by side
+constexpr int64_t kRun = 512;      // elements that share FP32 accumulators
+constexpr int64_t kPixels = 32;    // that are added up in FP32 where channels lie side by side
+constexpr int64_t kChannels = 64;  // of a job, where they lie side by side or their rows are short
+constexpr int64_t kShortRow = 256, kLongRow = 2048;
 
 struct Source {
   const char* base;
@@ -41,26 +43,13 @@ Source SourceOf(const ConvProblem& p, Computation computation, const Buffers& b)
           kernels::convert::SelectLoadRow(operand.dtype, numerics::NumericRule{})};
 }
 
-float SumFloats(const float* row, int64_t count) {
-  float partial[kPartials] = {};
-  int64_t i = 0;
-  for (; i + kPartials <= count; i += kPartials) {
-    for (int j = 0; j < kPartials; ++j) partial[j] += row[i + j];
-  }
-  for (int j = 0; i + j < count; ++j) partial[j] += row[i + j];
-  for (int half = kPartials / 2; half > 0; half /= 2) {
-    for (int j = 0; j < half; ++j) partial[j] += partial[j + half];
-  }
-  return partial[0];
-}
-
 double SumRow(const Source& s, int64_t offset, int64_t count) {
   double sum = 0;
   float buffer[kRun];
   for (int64_t i = 0; i < count; i += kRun) {
     const int64_t run = std::min(kRun, count - i);
     if (s.dtype == numerics::DType::kFloat32 && s.strides[4] == 1) {
-      sum += SumFloats(reinterpret_cast<const float*>(s.base) + offset + i, run);
+      sum += kernels::Lines().sum(reinterpret_cast<const float*>(s.base) + offset + i, run);
       continue;
     }
     if (s.strides[4] == 1) {
@@ -68,7 +57,7 @@ double SumRow(const Source& s, int64_t offset, int64_t count) {
     } else {
       for (int64_t j = 0; j < run; ++j) buffer[j] = s.Load(offset + (i + j) * s.strides[4]);
     }
-    sum += SumFloats(buffer, run);
+    sum += kernels::Lines().sum(buffer, run);
   }
   return sum;
 }
@@ -91,14 +80,17 @@ void ForEachRow(const Source& s, const F& visit) {
   }
 }
 
-void SumChannel(const Source& s, int64_t channel, double* sum) {
-  *sum = 0;
-  ForEachRow(s, [&](int64_t offset) { *sum += SumRow(s, offset + channel * s.strides[1], s.size[2]); });
+// In the order of memory as far as it goes.
+void SumChannels(const Source& s, int64_t first, int64_t count, double* sums) {
+  std::fill(sums, sums + count, 0.0);
+  ForEachRow(s, [&](int64_t offset) {
+    for (int64_t c = 0; c < count; ++c) sums[c] += SumRow(s, offset + (first + c) * s.strides[1], s.size[2]);
+  });
 }
 
-// Channels side by side: a block of them is summed in one walk.
-void SumChannelBlock(const Source& s, int64_t first, int64_t count, double* sums) {
-  float partial[kChannels] = {}, row[kChannels];
+// Channels side by side: vectors of them.
+void SumAdjacentChannels(const Source& s, int64_t first, int64_t count, double* sums) {
+  alignas(64) float partial[kChannels] = {}, row[kChannels] = {};
   int64_t in_partial = 0;
   std::fill(sums, sums + count, 0.0);
   const auto flush = [&] {
@@ -111,8 +103,8 @@ void SumChannelBlock(const Source& s, int64_t first, int64_t count, double* sums
   ForEachRow(s, [&](int64_t offset) {
     for (int64_t w = 0; w < s.size[2]; ++w) {
       s.load_row(s.base + (offset + w * s.strides[4] + first) * numerics::ElementBytes(s.dtype), count, row);
-      for (int64_t c = 0; c < count; ++c) partial[c] += row[c];
-      if (++in_partial == kRun / kPartials) flush();
+      kernels::Lines().add(row, kChannels, partial);
+      if (++in_partial == kPixels) flush();
     }
   });
   flush();
@@ -128,19 +120,13 @@ void RunChannelSum(const ConvProblem& problem, Computation computation, const Bu
         static_cast<char*>(buffers.bias_result) + channel * result.strides[1] * numerics::ElementBytes(result.dtype);
     numerics::StoreElement(to, result.dtype, static_cast<float>(sum), problem.rule.saturate);
   };
-  if (source.strides[1] == 1 && source.strides[4] != 1) {
-    exec::ParallelFor(base::CeilDiv(source.channels, kChannels), serial, [&](int64_t block, int) {
-      const int64_t first = block * kChannels, count = std::min(kChannels, source.channels - first);
-      double sums[kChannels];
-      SumChannelBlock(source, first, count, sums);
-      for (int64_t c = 0; c < count; ++c) store(first + c, sums[c]);
-    });
-    return;
-  }
-  exec::ParallelFor(source.channels, serial, [&](int64_t channel, int) {
-    double sum;
-    SumChannel(source, channel, &sum);
-    store(channel, sum);
+  const bool adjacent = source.strides[1] == 1 && source.strides[4] != 1;
+  const int64_t channels = adjacent || source.size[2] < kShortRow ? kChannels : source.size[2] < kLongRow ? 8 : 1;
+  exec::ParallelFor(base::CeilDiv(source.channels, channels), serial, [&](int64_t block, int) {
+    const int64_t first = block * channels, count = std::min(channels, source.channels - first);
+    double sums[kChannels];
+    (adjacent ? SumAdjacentChannels : SumChannels)(source, first, count, sums);
+    for (int64_t c = 0; c < count; ++c) store(first + c, sums[c]);
   });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FP32 partial sums of at most kRun elements in kPartials interleaved accumulators, added up in double.
+// FP32 sums of at most 512 elements in interleaved accumulators, added up in double.
 #ifndef CANOPY_CONV_CHANNEL_SUM_RUN_H_
 #define CANOPY_CONV_CHANNEL_SUM_RUN_H_
 

@@ -282,6 +282,31 @@ inline bool AnyNonfinite(const float* line, int64_t count) {
   return tail || !hn::AllFalse(du, found);
 }
 
+inline float SumLine(const float* line, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // Four chains hide one another's latency.
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    s0 = hn::Add(s0, hn::LoadU(d, line + i));
+    s1 = hn::Add(s1, hn::LoadU(d, line + i + lanes));
+    s2 = hn::Add(s2, hn::LoadU(d, line + i + 2 * lanes));
+    s3 = hn::Add(s3, hn::LoadU(d, line + i + 3 * lanes));
+  }
+  for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, hn::LoadU(d, line + i));
+  if (i < count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+    HWY_ALIGN float tail[hn::MaxLanes(d)] = {};
+    for (int64_t j = i; j < count; ++j) tail[j - i] = line[j];
+    s1 = hn::Add(s1, hn::Load(d, tail));
+#else
+    s1 = hn::Add(s1, hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count - i)), d, line + i));
+#endif
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
 inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -290,7 +315,7 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 
 inline const LineKernels& LinesOfTarget() {
   static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose,    &Interleave, &EverySecond,
-                                      &AddRows,   &CopyRuns,    &AnyNonfinite, &AddLine};
+                                      &AddRows,   &CopyRuns,    &AnyNonfinite, &SumLine,    &AddLine};
   return kernels;
 }
 

@@ -49,6 +49,9 @@ struct LineKernels {
   // Whether some line[i], 0 <= i < count, is Inf or NaN.
   bool (*any_nonfinite)(const float* line, int64_t count);
 
+  // The sum of line[i], 0 <= i < count, in FP32, by partial sums in four vectors.
+  float (*sum)(const float* line, int64_t count);
+
   // to[i] += from[i]; both aligned to 64 bytes, count a multiple of 16.
   void (*add)(const float* from, int64_t count, float* to);
 };

@@ -77,6 +77,16 @@ TEST_P(LinesTest, InterleaveWritesItsRowsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, SumAddsItsElementsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {0, 1, 5, 16, 49, 63, 64, 65, 127, 128, 300, 512}) {
+    std::vector<float> line(static_cast<size_t>(count));  // ends with the last element
+    float expected = 0;                                   // whole numbers: exact in any order
+    for (int64_t i = 0; i < count; ++i) expected += line[i] = static_cast<float>((i * 37) % 101 - 50);
+    EXPECT_EQ(Lines().sum(line.data(), count), expected) << count;
+  }
+}
+
 TEST_P(LinesTest, EverySecondStopsAtItsLast) {
   const ScopedTarget scoped(GetParam());
   for (int64_t count : {0, 1, 2, 4, 15, 16, 17, 33, 100}) {
