@@ -15,7 +15,7 @@ using base::RoundUp;
 
 constexpr int64_t kMostChunk = 256;         // of one tile call: FP32 sums stay short
 constexpr int64_t kMostColumns = 256;       // with kMostChunk: 256 KiB of packed weights
-constexpr int64_t kSumFloats = 96 << 10;    // of a piece: 384 KiB of a 1 MiB L2
+constexpr int64_t kSumFloats = 224 << 10;   // of a piece: 896 KiB, of which a few rows are in use at a time
 constexpr int64_t kPixelFloats = 16 << 10;  // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kMostTiles = 4;           // side by side
 constexpr int64_t kEnoughJobs = 16;
@@ -26,7 +26,7 @@ constexpr int64_t kLeastLine = 2048;
 constexpr double kEfficiency = 0.93;  // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;
 constexpr double kWorkAPackedPixel = 0.5;  // copying one element
-constexpr double kWorkAConvertedElem = 1;
+constexpr double kWorkAConvertedElem = 0.7;
 constexpr double kWorkAnAddedVector = 6;  // of products, to the sums
 constexpr double kWorkAnAddedRow = 6;
 constexpr double kWorkAStore = 1;        // clearing and storing one sum

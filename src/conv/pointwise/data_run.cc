@@ -65,14 +65,14 @@ class DataRun {
   template <class F>
   void ForEachPanel(int64_t group, int64_t first_channel, int64_t piece, const DataScratch& scratch,
                     const F& visit) const {
-    const int64_t lanes = s_.lanes(), begin = s_.pieces_.first(piece), end = begin + s_.pieces_.size(piece);
+    const int64_t most = s_.panel_, begin = s_.pieces_.first(piece), end = begin + s_.pieces_.size(piece);
     const int64_t offset = s_.pieces_.image(piece) * s_.result_.strides[0] +
                            (group * s_.result_channels_ + first_channel) * s_.result_.strides[1];
-    for (int64_t first = begin; first < end; first += lanes) {
-      const int64_t count = std::min(lanes, end - first);
+    for (int64_t first = begin; first < end; first += most) {
+      const int64_t count = std::min(most, end - first);
       const bool direct = s_.direct_ && count % s_.tiles_[0].lanes == 0;
-      const int64_t number = s_.direct_ ? 0 : (first - begin) / lanes;
-      visit(Panel{first, count, direct, offset + first, scratch.results + number * s_.block_ * lanes});
+      const int64_t number = s_.direct_ ? 0 : (first - begin) / most;
+      visit(Panel{first, count, direct, offset + first, scratch.results + number * s_.block_ * most});
     }
   }
 
@@ -99,39 +99,39 @@ class DataRun {
     for (int64_t k = 0; k < sources; ++k) {
       source_.FetchRun(offset, count, to);
       offset += s_.source_.strides[1];
-      to += s_.lanes();
+      to += s_.panel_;
     }
   }
 
   void Multiply(const Panel& panel, int64_t offset, int64_t channels, int64_t sources, bool accumulate,
                 const DataScratch& scratch) const {
-    const kernels::GatherTiles& tiles = s_.tiles_[base::CeilDiv(panel.count, s_.tiles_[0].lanes) - 1];
-    const int64_t rows = s_.rows();
-    const int64_t row_stride = panel.direct ? s_.result_.strides[1] : s_.lanes();
+    const int64_t rows = s_.rows(), lanes = s_.lanes(), vector = s_.tiles_[0].lanes;
+    const int64_t row_stride = panel.direct ? s_.result_.strides[1] : s_.panel_;
     const kernels::GatherRun run{0, 0, sources};
-    kernels::GatherOperands operands{
-        &run, 1, nullptr, nullptr, rows, scratch.pixels, s_.lanes(), nullptr, scratch.result_offsets};
+    kernels::GatherOperands operands{&run,      1,       scratch.weights,       nullptr, rows, nullptr,
+                                     s_.panel_, nullptr, scratch.result_offsets};
     for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * row_stride;
     float* results = panel.direct ? Results() + panel.result_offset : panel.results;
     // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
     // pixels has come with this one.
-    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), ahead = s_.lanes() + kCacheLine / bytes;
-    const bool more = panel.first + ahead < s_.pieces_.plane;
-    operands.ahead = more ? source_.Address(offset + ahead) : scratch.pixels;
-    operands.ahead_step = more ? s_.source_.strides[1] * bytes : 0;
-    for (int64_t r = 0; r < channels; r += rows) {
-      operands.a = scratch.weights + r * sources;
-      operands.c = results + r * row_stride;
-      tiles.adjacent[std::min(rows, channels - r)](operands, accumulate);
-      operands.ahead = scratch.pixels;
-      operands.ahead_step = 0;
+    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), ahead = s_.panel_ + kCacheLine / bytes;
+    for (int64_t r = 0; r < channels; r += rows, operands.a += rows * sources) {
+      for (int64_t i = 0; i < panel.count; i += lanes) {
+        const bool more = r == 0 && panel.first + ahead + i < s_.pieces_.plane;
+        operands.b = scratch.pixels + i;
+        operands.ahead = more ? source_.Address(offset + ahead + i) : operands.b;
+        operands.ahead_step = more ? s_.source_.strides[1] * bytes : 0;
+        operands.c = results + r * row_stride + i;
+        const int64_t vectors = base::CeilDiv(std::min(lanes, panel.count - i), vector);
+        s_.tiles_[vectors - 1].adjacent[std::min(rows, channels - r)](operands, accumulate);
+      }
     }
   }
 
   void Store(int64_t group, int64_t first, int64_t channels, const Panel& panel) const {
     const kernels::Segment whole{0, 0, static_cast<int32_t>(panel.count)};
     for (int64_t r = 0; r < channels; ++r) {
-      float* line = panel.results + r * s_.lanes();
+      float* line = panel.results + r * s_.panel_;
       if (p_.has_bias) {
         const int64_t channel = group * s_.result_channels_ + first + r;
         const char* at =

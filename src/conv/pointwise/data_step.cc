@@ -16,6 +16,8 @@ using base::RoundUp;
 constexpr int64_t kMostChunk = 256;          // of one tile call: FP32 sums stay short
 constexpr int64_t kMostBlock = 256;          // with kMostChunk: 256 KiB of packed weights
 constexpr int64_t kResultFloats = 80 << 10;  // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kPixelFloats = 16 << 10;   // of a panel: 64 KiB of a 1 MiB L2
+constexpr int64_t kMostTiles = 4;            // side by side
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kJobsAThread = 6;  // shares out evenly
 
@@ -42,6 +44,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   vectors_ = std::min(2, list.count);
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, kMostChunk));
   chunk_ = std::max<int64_t>(1, CeilDiv(source_channels_, chunks));
+  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (chunk_ * lanes()), 1, kMostTiles);
   block_ = std::max<int64_t>(1, CeilDiv(result_channels_, std::max<int64_t>(1, CeilDiv(result_channels_, kMostBlock))));
   blocks_ = CeilDiv(result_channels_, block_);
   const int64_t plane = g.input_size[0] * g.input_size[1] * g.input_size[2];
@@ -72,10 +75,10 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   DataScratch scratch;
   // Results written where they belong need room for the last panel of a plane only.
-  const int64_t panels = direct_ ? 1 : CeilDiv(pieces_.pixels, lanes());
+  const int64_t panels = direct_ ? 1 : CeilDiv(pieces_.pixels, panel_);
   scratch.weights = carver.Take<float>(RoundUp(block_, rows()) * chunk_);
-  scratch.pixels = carver.Take<float>(lanes() * chunk_);
-  scratch.results = carver.Take<float>(panels * block_ * lanes());
+  scratch.pixels = carver.Take<float>(panel_ * chunk_);
+  scratch.results = carver.Take<float>(panels * block_ * panel_);
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(chunk_);

@@ -17,8 +17,8 @@ namespace canopy::conv::pointwise {
 // One thread's working memory.
 struct DataScratch {
   float* weights;  // [row panel][source channel][row]
-  float* pixels;   // [source channel][lane]: one panel
-  float* results;  // [panel of pixels][result channel][lane]
+  float* pixels;   // [source channel][pixel]: one panel
+  float* results;  // [panel of pixels][result channel][pixel]
   channel_lanes::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* result_offsets;
@@ -48,6 +48,7 @@ class DataStep : public Step {
   const kernels::GatherTiles* tiles_;  // by vectors, from 1
   int vectors_;
   int64_t chunk_ = 1;               // source channels packed at a time
+  int64_t panel_ = 1;               // pixels packed at a time: a few tiles side by side
   int64_t block_ = 1, blocks_ = 0;  // result channels of a job
   Pieces pieces_;
   int64_t scratch_bytes_ = 0;
