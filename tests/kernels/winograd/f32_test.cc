@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernels/dispatch.h"
+#include "kernels/winograd/contract.h"
+
+namespace canopy::kernels {
+namespace {
+
+constexpr int64_t kCounts[] = {16, 48};
+constexpr float kUnread = std::numeric_limits<float>::quiet_NaN();  // between the lines
+
+class WinogradTest : public testing::TestWithParam<int64_t> {};
+
+// n x n lines of channels, scattered: in reverse, with gaps that hold NaN.
+struct Square {
+  Square(int n, int64_t count) : count(count), data(static_cast<size_t>(n * n * (count + 5)), kUnread) {
+    for (int e = n * n - 1; e >= 0; --e) offsets.push_back(e * (count + 5));
+  }
+  float* line(int e) { return data.data() + offsets[e]; }
+  void Fill(std::mt19937* random) {
+    std::uniform_real_distribution<float> real(-1, 1);
+    for (const int64_t offset : offsets) {
+      for (int64_t c = 0; c < count; ++c) data[offset + c] = real(*random);
+    }
+  }
+
+  int64_t count;
+  std::vector<float> data;
+  std::vector<int64_t> offsets;
+};
+
+// A window correlated with a kernel of k x k, through the points and by the definition.
+void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int64_t count) {
+  const int results = 7 - k;
+  std::mt19937 random(static_cast<uint32_t>(count + k));
+  Square window(6, count), kernel(k, count), result(results, count);
+  window.Fill(&random);
+  kernel.Fill(&random);
+  const int64_t step = count + 16;
+  std::vector<float> points(static_cast<size_t>(kWinogradPoints * step), kUnread), factors = points;
+  Winograd().input(window.data.data(), window.offsets.data(), count, points.data(), step);
+  kernel_in(kernel.data.data(), kernel.offsets.data(), count, factors.data(), step);
+  for (int64_t i = 0; i < kWinogradPoints * step; ++i) {
+    EXPECT_EQ(std::isnan(points[i]), i % step >= count);  // nothing else is written
+    EXPECT_EQ(std::isnan(factors[i]), i % step >= count);
+    points[i] *= factors[i];
+  }
+  out(points.data(), step, count, result.data.data(), result.offsets.data());
+  for (int64_t c = 0; c < count; ++c) {
+    for (int e = 0; e < results * results; ++e) {
+      double expected = 0, magnitude = 0;
+      for (int i = 0; i < k * k; ++i) {
+        const int at = (e / results + i / k) * 6 + e % results + i % k;
+        const double term = static_cast<double>(window.line(at)[c]) * kernel.line(i)[c];
+        expected += term;
+        magnitude += std::abs(term);
+      }
+      // The transforms' coefficients raise the rounding of 2^-24 by two orders at most.
+      EXPECT_NEAR(result.line(e)[c], expected, 1e-5 * (magnitude + 1)) << "channel " << c << ", result " << e;
+    }
+  }
+  for (size_t i = 0; i < result.data.size(); ++i) {
+    EXPECT_EQ(std::isnan(result.data[i]), static_cast<int64_t>(i) % (count + 5) >= count);
+  }
+}
+
+TEST_P(WinogradTest, KernelsOfThreeGiveFourResults) {
+  const ScopedTarget scoped(GetParam());
+  for (const int64_t count : kCounts) ExpectCorrelation(Winograd().weight, Winograd().result, 3, count);
+}
+
+TEST_P(WinogradTest, KernelsOfFourGiveThreeResults) {
+  const ScopedTarget scoped(GetParam());
+  for (const int64_t count : kCounts) ExpectCorrelation(Winograd().gradient, Winograd().weight_result, 4, count);
+}
+
+// Missing elements share one line of zeros, unwanted results one line that nobody reads.
+TEST_P(WinogradTest, OffsetsMayCoincide) {
+  const ScopedTarget scoped(GetParam());
+  constexpr int64_t kCount = kWinogradLanes;
+  std::vector<float> zeros(kCount, 0.0f), points(kWinogradPoints * kCount, 1.0f), square(2 * kCount, kUnread);
+  const std::vector<int64_t> same(36, 0);
+  Winograd().input(zeros.data(), same.data(), kCount, points.data(), kCount);
+  for (const float value : points) EXPECT_EQ(value, 0);
+  points.assign(points.size(), 1.0f);
+  std::vector<int64_t> offsets(16, kCount);
+  offsets[0] = 0;
+  Winograd().result(points.data(), kCount, kCount, square.data(), offsets.data());
+  for (int64_t c = 0; c < kCount; ++c) EXPECT_EQ(square[c], 25);  // every finite pair of points once
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, WinogradTest, testing::ValuesIn(MachineTargets()),
+                         [](const auto& info) { return TargetName(info.param); });
+
+}  // namespace
+}  // namespace canopy::kernels
