@@ -156,17 +156,19 @@ class DataRun {
     const Extent3 size = piece.size();
     const int64_t first_d = row / g.output_size[1] * g.stride[0] - g.pad_begin[0] - piece.low[0];
     const int64_t first_h = row % g.output_size[1] * g.stride[1] - g.pad_begin[1] - piece.low[1];
-    const int64_t outside = s_.block_ * s_.pieces_.part()[0] * s_.pieces_.part()[1];
+    const int64_t depths = s_.pieces_.reached_rows(0), rows = s_.pieces_.reached_rows(1);
+    const int64_t outside = s_.block_ * depths * rows + 1;
     for (int64_t c = 0; c < inputs; ++c) {
       for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
         const int64_t d = first_d + kd * g.dilation[0];
         for (int64_t kh = 0; kh < g.kernel[1]; ++kh) {
           const int64_t h = first_h + kh * g.dilation[1];
           const bool inside = d >= 0 && d < size[0] && h >= 0 && h < size[1];
-          const int64_t at = (inside ? (c * size[0] + d) * size[1] + h : outside) * s_.row_floats_;
+          const int64_t at =
+              inside ? (c * depths + s_.pieces_.ReachedRow(0, d)) * rows + s_.pieces_.ReachedRow(1, h) : outside;
           for (int64_t kw = 0; kw < g.kernel[2]; ++kw) {
             const int64_t w = kw * g.dilation[2];
-            *offsets++ = at + w % g.stride[2] * s_.phase_floats_ + w / g.stride[2];
+            *offsets++ = at * s_.row_floats_ + w % g.stride[2] * s_.phase_floats_ + w / g.stride[2];
           }
         }
       }
@@ -179,10 +181,14 @@ class DataRun {
     const Extent3 size = piece.size();
     const int64_t first_channel = block / s_.blocks_ * s_.input_channels_ + FirstInput(block);
     const int64_t skipped = piece.low[2] + g.pad_begin[2] - piece.origin[2] * g.stride[2];  // before the piece
-    const float* row = scratch.sums;
+    const int64_t depths = s_.pieces_.reached_rows(0), rows = s_.pieces_.reached_rows(1);
     for (int64_t c = 0; c < Inputs(block); ++c) {
       for (int64_t d = 0; d < size[0]; ++d) {
-        for (int64_t h = 0; h < size[1]; ++h, row += s_.row_floats_) {
+        const int64_t depth = s_.pieces_.ReachedRow(0, d);
+        for (int64_t h = 0; h < size[1]; ++h) {
+          const int64_t number = s_.pieces_.ReachedRow(1, h);
+          const int64_t at = depth < 0 || number < 0 ? s_.block_ * depths * rows : (c * depths + depth) * rows + number;
+          const float* row = scratch.sums + at * s_.row_floats_;
           StoreRow(piece.image * strides[0] + (first_channel + c) * strides[1] + (piece.low[0] + d) * strides[2] +
                        (piece.low[1] + h) * strides[3] + piece.low[2] * strides[4],
                    row, skipped, size[2], scratch.line);

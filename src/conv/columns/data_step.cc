@@ -14,6 +14,7 @@ using base::CeilDiv;
 using base::RoundUp;
 
 constexpr int64_t kMostChunk = 256;         // of one tile call: FP32 sums stay short
+constexpr int64_t kMostChannels = 64;       // where each has one column: then whole planes are written at once
 constexpr int64_t kMostColumns = 256;       // with kMostChunk: 256 KiB of packed weights
 constexpr int64_t kSumFloats = 224 << 10;   // of a piece: 896 KiB, of which a few rows are in use at a time
 constexpr int64_t kPixelFloats = 16 << 10;  // of a panel: 64 KiB of a 1 MiB L2
@@ -49,7 +50,8 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : 
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
-  const int64_t blocks = CeilDiv(input_channels_, std::max<int64_t>(1, kMostColumns / taps_));
+  const int64_t blocks =
+      CeilDiv(input_channels_, std::max<int64_t>(1, (taps_ == 1 ? kMostChannels : kMostColumns) / taps_));
   block_ = std::max<int64_t>(1, CeilDiv(input_channels_, std::max<int64_t>(1, blocks)));
   blocks_ = CeilDiv(input_channels_, block_);
   vectors_ = Vectors(tiles_, columns());
@@ -94,8 +96,7 @@ void DataStep::Cut(const Geometry& g) {
 }
 
 int64_t DataStep::SumFloats() const {
-  const Extent3& part = pieces_.part();
-  return (block_ * part[0] * part[1] + 1) * row_floats_;
+  return (block_ * pieces_.reached_rows(0) * pieces_.reached_rows(1) + 2) * row_floats_;
 }
 
 void DataStep::CountWork(const ConvProblem& problem) {

@@ -18,8 +18,9 @@ namespace canopy::conv::columns {
 struct DataScratch {
   float* pixels;    // [output channel][lane]: one panel
   float* products;  // [panel][column][lane]: one panel, or all of a piece where chunks are added up
-  float* sums;      // [input channel][depth][row][phase of the last axis][position], and a row for what falls outside
-  float* line;      // one row of sums, its phases interleaved
+  float* sums;  // [input channel][depth][row][phase of the last axis][position]: the rows that some tap reaches; then
+                // a row of zeros and one for what falls outside
+  float* line;  // one row of sums, its phases interleaved
   int64_t* sum_offsets;  // of each column
   int64_t* result_offsets;
 };

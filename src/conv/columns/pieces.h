@@ -4,7 +4,9 @@
 #define CANOPY_CONV_COLUMNS_PIECES_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/checked_math.h"
 #include "conv/problem.h"
@@ -29,6 +31,7 @@ class Pieces {
     for (int axis = 0; axis < 3; ++axis) {
       part_[axis] = std::max<int64_t>(1, std::min(part[axis], g_.input_size[axis]));
       counts_[axis] = base::CeilDiv(g_.input_size[axis], part_[axis]);
+      RankResidues(axis);
     }
   }
 
@@ -50,6 +53,15 @@ class Pieces {
       piece.to[axis] = std::min(g_.output_size[axis], FloorDiv(piece.high[axis] - 1 + g_.pad_begin[axis], stride) + 1);
     }
     return piece;
+  }
+
+  // Rows of a piece along an axis that some tap reaches, in order; those of the others are all 0.
+  int64_t reached_rows(int axis) const { return base::CeilDiv(part_[axis], g_.stride[axis]) * residues_[axis]; }
+
+  // The number of such a row, `row` rows behind the piece's first; -1 where no tap reaches it.
+  int64_t ReachedRow(int axis, int64_t row) const {
+    const int64_t rank = ranks_[axis][static_cast<size_t>(row % g_.stride[axis])];
+    return rank < 0 ? -1 : row / g_.stride[axis] * residues_[axis] + rank;
   }
 
   // visit(first, count): runs of output pixels of a plane that lie side by side and together are all of the piece's.
@@ -74,10 +86,27 @@ class Pieces {
   }
 
  private:
+  // Pieces begin at multiples of the stride, so the same rows of each are reached.
+  void RankResidues(int axis) {
+    const int64_t stride = std::min(g_.stride[axis], std::max<int64_t>(1, g_.input_size[axis]));
+    std::vector<int64_t>& ranks = ranks_[axis];
+    ranks.assign(static_cast<size_t>(stride), -1);
+    for (int64_t k = 0; k < g_.kernel[axis]; ++k) {
+      const int64_t tap = k * g_.dilation[axis] - g_.pad_begin[axis];
+      const int64_t residue = tap - FloorDiv(tap, g_.stride[axis]) * g_.stride[axis];
+      if (residue < stride) ranks[static_cast<size_t>(residue)] = 0;
+    }
+    residues_[axis] = 0;
+    for (int64_t& rank : ranks) {
+      if (rank == 0) rank = residues_[axis]++;
+    }
+  }
+
   static int64_t FloorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }
 
   Geometry g_;
-  Extent3 part_{1, 1, 1}, counts_{};
+  Extent3 part_{1, 1, 1}, counts_{}, residues_{};
+  std::array<std::vector<int64_t>, 3> ranks_;  // of residues of input coordinates; beyond the image there are none
 };
 
 }  // namespace canopy::conv::columns
