@@ -8,12 +8,16 @@ namespace canopy::conv {
   std::string Accepts(const ConvProblem& problem, Computation computation);                                           \
   std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger); \
   }
+#define CANOPY_FAST_ALGORITHM(name) CANOPY_ALGORITHM(name)
 #include "conv/algorithms.inc"
+#undef CANOPY_FAST_ALGORITHM
 #undef CANOPY_ALGORITHM
 
 const Algorithm kAlgorithms[] = {
-#define CANOPY_ALGORITHM(name) {#name, &name::Accepts, &name::MakeStep},
+#define CANOPY_ALGORITHM(name) {#name, false, &name::Accepts, &name::MakeStep},
+#define CANOPY_FAST_ALGORITHM(name) {#name, true, &name::Accepts, &name::MakeStep},
 #include "conv/algorithms.inc"
+#undef CANOPY_FAST_ALGORITHM
 #undef CANOPY_ALGORITHM
 };
 

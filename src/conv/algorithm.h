@@ -31,6 +31,8 @@ class Step {
 
 struct Algorithm {
   const char* name;
+  // It rounds more than the definition's own products do: docs/accuracy.md.
+  bool fast;
   // Empty when this algorithm serves `computation` of `problem`; else the unmet condition, in words.
   std::string (*accepts)(const ConvProblem& problem, Computation computation);
   // REQUIRES: accepts() was empty. Books its workspace in `ledger`.

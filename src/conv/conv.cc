@@ -22,9 +22,10 @@ PlanCache& Cache() {
 }
 
 const char* ReadOnlyAlgorithm() {
-  const std::string name = base::EnvText("CANOPY_ALGORITHM", "direct");
-  if (name == "direct") return nullptr;
-  std::string allowed = "direct";
+  const std::string name = base::EnvText("CANOPY_ALGORITHM", "");
+  if (name.empty()) return nullptr;
+  if (name == kDirect) return kDirect;
+  std::string allowed = kDirect;
   for (int i = 0; i < kAlgorithmCount; ++i) {
     if (name == kAlgorithms[i].name) return kAlgorithms[i].name;
     allowed.append(", ").append(kAlgorithms[i].name);

@@ -9,6 +9,11 @@ namespace {
 
 constexpr Computation kAll[] = {kForward, kBackwardData, kBackwardWeights, kBiasFromOutput, kBiasFromInput};
 
+bool Allows(const char* only, const Algorithm& algorithm) {
+  if (only == nullptr) return true;
+  return std::strcmp(only, kDirect) == 0 ? !algorithm.fast : std::strcmp(only, algorithm.name) == 0;
+}
+
 // Plans by the cheapest of those that accept; by the reference only where none does.
 PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
                      plan::WorkspaceLedger* ledger) {
@@ -17,7 +22,7 @@ PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const 
   double least = 0;
   for (int i = 0; i < kAlgorithmCount - 1; ++i) {
     const Algorithm& algorithm = kAlgorithms[i];
-    if (only != nullptr && std::strcmp(only, algorithm.name) != 0) continue;
+    if (!Allows(only, algorithm)) continue;
     const std::string refusal = algorithm.accepts(problem, computation);
     if (!refusal.empty()) {
       planned.refusals.append(planned.refusals.empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);

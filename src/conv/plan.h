@@ -29,8 +29,11 @@ class Plan {
   bool small = false;
 };
 
-// Plans without the cache. `only` restricts the list to the algorithm of that name (nullptr: the whole list); the
-// reference stays as the fallback.
+// As `only` below: every algorithm but the fast ones.
+inline constexpr char kDirect[] = "direct";
+
+// Plans without the cache. `only` restricts the list to the algorithm of that name, or to kDirect (nullptr: the whole
+// list); the reference stays as the fallback.
 std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only);
 
 const char* ComputationName(Computation computation);
