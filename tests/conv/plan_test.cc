@@ -47,6 +47,14 @@ TEST(PlanTest, AskingForOneAlgorithmLeavesTheReferenceForTheRestAndSaysWhy) {
   EXPECT_NE(Describe(*plan).find("it serves bias gradients only\n"), std::string::npos) << Describe(*plan);
 }
 
+TEST(PlanTest, DirectRulesOutTheFastAlgorithms) {
+  ConvProblem problem = Square(64, 56);
+  problem.computations = kBackwardData;
+  EXPECT_TRUE(BuildPlan(problem, nullptr)->steps[0].algorithm->fast);
+  EXPECT_FALSE(BuildPlan(problem, kDirect)->steps[0].algorithm->fast);
+  EXPECT_STRNE(BuildPlan(problem, kDirect)->steps[0].algorithm->name, "reference");
+}
+
 TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
   const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
   const std::string& refusals = plan->steps.back().refusals;

@@ -38,6 +38,7 @@ class LanePanels {
   }
   // Vectors of all blocks, padding included.
   int64_t vectors() const { return base::CeilDiv(channels_, list_.vector_lanes); }
+  int vector_lanes() const { return list_.vector_lanes; }
   int most_rows() const { return list_.tiles[wide_ - 1].most_rows; }
 
  private:

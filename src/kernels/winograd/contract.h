@@ -19,7 +19,7 @@
 namespace canopy::kernels {
 
 inline constexpr int kWinogradPoints = 36;
-// `count` is a multiple of it, so no transform has a tail.
+// `count` is a multiple of a vector's lanes, so no transform has a tail; this is one on every instruction set.
 inline constexpr int kWinogradLanes = 16;
 
 // A square to its numbers at the points. Steps that are multiples of 4096 bytes are slow: all 36 lines then share one

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/store.h"
+#include "conv/winograd/data_step.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::winograd {
+
+using channel_lanes::Box;
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+          void* workspace)
+      : s_(step),
+        p_(problem),
+        b_(buffers),
+        scratch_(static_cast<char*>(ledger.Fetch(workspace, s_.scratch_handle_))),
+        kernels_(static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_))),
+        windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
+        found_(*static_cast<int32_t*>(ledger.Fetch(workspace, s_.found_handle_))),
+        source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
+        weight_(b_.weight, p_.weight.dtype, p_.rule),
+        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
+        serial_(s_.work_ < kSerialWork) {}
+
+  // Whether every result is finite.
+  bool Run() {
+    found_ = 0;
+    const int64_t boxes = s_.boxes_.count(), batch = s_.batch_boxes_ > 0 ? s_.batch_boxes_ : boxes;
+    const int64_t units = s_.units(p_.geometry);
+    for (int64_t box = 0; box < boxes; box += batch) {
+      const int64_t count = std::min(batch, boxes - box);
+      if (windows_ != nullptr) TransformWindows(box, count);
+      for (int64_t unit = 0; unit < units; unit += s_.block_units_) {
+        const int64_t unit_count = std::min(s_.block_units_, units - unit);
+        if (box == 0 || units > s_.block_units_) TransformKernels(unit, unit_count);
+        windows_ != nullptr ? ComputePanels(box, count, unit, unit_count) : ComputeBoxes();
+      }
+    }
+    return found_ == 0;
+  }
+
+ private:
+  DataScratch Scratch(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+
+  void TransformKernels(int64_t first, int64_t count) const {
+    const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
+    exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
+      const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk;
+      TransformKernel(unit / panels, unit % panels, source, Scratch(worker),
+                      kernels_ + (unit - first) * s_.kernel_floats());
+    });
+  }
+
+  void TransformKernel(int64_t group, int64_t panel, int64_t source, const DataScratch& scratch, float* to) const {
+    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes, results = s_.panels_.channels(panel);
+    const int64_t sources = std::min(kKernelChunk, s_.source_channels_ - source), taps = s_.weight_.taps;
+    // Lanes of no channel are computed too, and must stay finite.
+    if (results < lanes) std::memset(scratch.weights, 0, static_cast<size_t>(taps * sources * lanes) * sizeof(float));
+    // The weights of a group lie along its output channels.
+    const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
+                           source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
+    channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
+                               scratch.weight_offsets, scratch.weights);
+    int64_t offsets[kKernel * kKernel];  // backward data meets the kernel mirrored
+    for (int64_t tap = 0; tap < taps; ++tap) offsets[tap] = (s_.forward_ ? tap : taps - 1 - tap) * sources * lanes;
+    const kernels::WinogradInFn transform = kernels::Winograd().weight;
+    for (int64_t k = 0; k < sources; ++k) {
+      transform(scratch.weights + k * lanes, offsets, lanes, to + (source + k) * lanes, s_.kernel_step());
+    }
+  }
+
+  void TransformWindows(int64_t first, int64_t count) const {
+    const int64_t chunks = base::CeilDiv(s_.source_channels_, kWindowChunk), groups = p_.geometry.groups;
+    exec::ParallelFor(groups * count * chunks, serial_, [&](int64_t index, int worker) {
+      const int64_t group = index / chunks / count, box = index / chunks % count, c = index % chunks * kWindowChunk;
+      TransformBox(group, s_.boxes_.At(first + box), c, std::min(s_.source_channels_, c + kWindowChunk),
+                   Scratch(worker), WindowsOf(group, box));
+    });
+  }
+
+  float* WindowsOf(int64_t group, int64_t box) const {
+    return windows_ + (group * s_.batch_boxes_ + box) * s_.window_floats();
+  }
+
+  channel_lanes::SlabShape ShapeOf(const Box& box) const {
+    channel_lanes::SlabShape shape;
+    shape.first_image = box.first[0];
+    shape.images = box.count[0];
+    shape.panel = kSlabChannels;
+    shape.axes[0] = {box.first[1], 1, box.count[1]};
+    for (int axis = 1; axis < 3; ++axis) {
+      // Just what some result meets: the rest of a window would be rounded into results all the same.
+      const int64_t begin = box.first[axis + 1] * kTile + s_.shift_[axis - 1], size = s_.source_size_[axis];
+      const int64_t end = begin + Results(box, axis) + kKernel - 1;
+      const int64_t low = std::clamp<int64_t>(begin, 0, size);
+      shape.axes[axis] = {low, 1, std::max<int64_t>(0, std::min(end, size) - low)};
+    }
+    return shape;
+  }
+
+  // Source channels [begin, end) of the group.
+  void TransformBox(int64_t group, const Box& box, int64_t begin, int64_t end, const DataScratch& scratch,
+                    float* windows) const {
+    channel_lanes::SlabShape shape = ShapeOf(box);
+    ListWindows(box, shape, scratch.window_offsets);
+    std::memset(scratch.slab, 0, kSlabChannels * sizeof(float));
+    const kernels::WinogradInFn transform = kernels::Winograd().input;
+    for (int64_t c = begin; c < end; c += kSlabChannels) {
+      shape.first_channel = group * s_.source_channels_ + c;
+      shape.channels = std::min(kSlabChannels, end - c);
+      channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + kSlabChannels);
+      const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
+      for (int64_t tile = 0; tile < box.positions(); ++tile) {
+        transform(scratch.slab, scratch.window_offsets + tile * kWindow * kWindow, lanes,
+                  windows + tile * s_.padded_sources_ + c, s_.window_step());
+      }
+    }
+  }
+
+  // Where the pixels of every tile's window stand in the slab; those in the padding are its first line.
+  void ListWindows(const Box& box, const channel_lanes::SlabShape& shape, int64_t* offsets) const {
+    ForEachTile(box, [&](int64_t n, int64_t d, int64_t h, int64_t w) {
+      const int64_t row = (box.first[2] + h) * kTile + s_.shift_[0] - shape.axes[1].begin;
+      const int64_t column = (box.first[3] + w) * kTile + s_.shift_[1] - shape.axes[2].begin;
+      for (int64_t y = row; y < row + kWindow; ++y) {
+        const bool row_exists = y >= 0 && y < shape.axes[1].count;
+        for (int64_t x = column; x < column + kWindow; ++x) {
+          const bool exists = row_exists && x >= 0 && x < shape.axes[2].count;
+          *offsets++ = exists ? (1 + shape.Pixel(d, y, x) + n) * shape.panel : 0;
+        }
+      }
+    });
+  }
+
+  // Where the results of every tile stand; those beyond the tensor go to the first line.
+  void ListTiles(const Box& box, int64_t lanes, const DataScratch& scratch) const {
+    const int64_t rows = Results(box, 1), columns = Results(box, 2);
+    int64_t* offsets = scratch.tile_offsets;
+    int64_t tile = 0;
+    ForEachTile(box, [&](int64_t n, int64_t d, int64_t h, int64_t w) {
+      scratch.row_offsets[tile] = tile * s_.padded_sources_;
+      scratch.sum_offsets[tile] = tile * lanes;
+      ++tile;
+      for (int64_t y = h * kTile; y < (h + 1) * kTile; ++y) {
+        for (int64_t x = w * kTile; x < (w + 1) * kTile; ++x) {
+          const int64_t position = ((n * box.count[1] + d) * rows + y) * columns + x;
+          *offsets++ = y < rows && x < columns ? (1 + position) * lanes : 0;
+        }
+      }
+    });
+  }
+
+  template <class F>
+  static void ForEachTile(const Box& box, const F& visit) {
+    for (int64_t n = 0; n < box.count[0]; ++n) {
+      for (int64_t d = 0; d < box.count[1]; ++d) {
+        for (int64_t h = 0; h < box.count[2]; ++h) {
+          for (int64_t w = 0; w < box.count[3]; ++w) visit(n, d, h, w);
+        }
+      }
+    }
+  }
+
+  // Rows (axis 1) or columns (2) of the box's results.
+  int64_t Results(const Box& box, int axis) const {
+    return std::min(box.count[axis + 1] * kTile, s_.result_size_[axis] - box.first[axis + 1] * kTile);
+  }
+
+  // All channels box by box.
+  void ComputeBoxes() const {
+    const int64_t boxes = s_.boxes_.count(), panels = s_.panels_.blocks();
+    exec::ParallelFor(p_.geometry.groups * boxes, serial_, [&](int64_t index, int worker) {
+      const int64_t group = index / boxes;
+      const Box box = s_.boxes_.At(index % boxes);
+      const DataScratch scratch = Scratch(worker);
+      TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        ComputePanel(group, panel, box, scratch.windows, kernels_ + (group * panels + panel) * s_.kernel_floats(),
+                     scratch);
+      }
+    });
+  }
+
+  // Some panels of boxes whose windows are there. Neighbouring jobs share their kernels.
+  void ComputePanels(int64_t first_box, int64_t boxes, int64_t first_unit, int64_t units) const {
+    const int64_t panels = s_.panels_.blocks();
+    exec::ParallelFor(boxes * units, serial_, [&](int64_t index, int worker) {
+      const int64_t unit = index / boxes, box = index % boxes, group = (first_unit + unit) / panels;
+      ComputePanel(group, (first_unit + unit) % panels, s_.boxes_.At(first_box + box), WindowsOf(group, box),
+                   kernels_ + unit * s_.kernel_floats(), Scratch(worker));
+    });
+  }
+
+  void ComputePanel(int64_t group, int64_t panel, const Box& box, const float* windows, const float* panel_kernels,
+                    const DataScratch& scratch) const {
+    const kernels::GatherTiles& tiles = s_.panels_.tiles(panel, 0);
+    const int64_t positions = box.count[0] * box.count[1] * Results(box, 1) * Results(box, 2);
+    ListTiles(box, tiles.lanes, scratch);
+    for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
+      Multiply(tiles, box.positions(), windows + point * s_.window_step(), panel_kernels + point * s_.kernel_step(),
+               scratch.sums + point * s_.sum_step(), scratch);
+    }
+    const kernels::WinogradOutFn transform = kernels::Winograd().result;
+    for (int64_t tile = 0; tile < box.positions(); ++tile) {
+      transform(scratch.sums + tile * tiles.lanes, s_.sum_step(), tiles.lanes, scratch.tiles,
+                scratch.tile_offsets + tile * kTile * kTile);
+    }
+    float* results = scratch.tiles + tiles.lanes;
+    const int64_t first = group * s_.result_channels_ + s_.panels_.first(panel), channels = s_.panels_.channels(panel);
+    if (kernels::Lines().any_nonfinite(results, positions * tiles.lanes)) {
+      std::atomic_ref<int32_t>(found_).store(1, std::memory_order_relaxed);
+    }
+    if (p_.has_bias) AddBias(first, channels, positions, tiles.lanes, results, scratch.bias);
+    Store(first, channels, box, tiles.lanes, results, scratch);
+  }
+
+  // One point's product, chunk by chunk of source channels.
+  void Multiply(const kernels::GatherTiles& tiles, int64_t rows, const float* windows, const float* point_kernels,
+                float* sums, const DataScratch& scratch) const {
+    kernels::GatherRun run{};
+    kernels::GatherOperands operands{};
+    operands.runs = &run;
+    operands.run_count = 1;
+    operands.a = windows;
+    operands.b = point_kernels;
+    operands.b_step = tiles.lanes;
+    operands.c = sums;
+    const int64_t calls = base::CeilDiv(rows, tiles.most_rows);
+    for (int64_t c = 0; c < s_.source_channels_; c += kTermsChunk) {
+      run = {c, c * tiles.lanes, std::min(kTermsChunk, s_.source_channels_ - c)};
+      for (int64_t call = 0; call < calls; ++call) {
+        const int64_t begin = call * rows / calls, end = (call + 1) * rows / calls;
+        operands.row_offsets = scratch.row_offsets + begin;
+        operands.result_offsets = scratch.sum_offsets + begin;
+        tiles.scattered[end - begin](operands, c > 0);
+      }
+    }
+  }
+
+  void AddBias(int64_t first, int64_t channels, int64_t positions, int64_t lanes, float* results, float* bias) const {
+    for (int64_t c = 0; c < channels; ++c) {
+      const char* at =
+          static_cast<const char*>(b_.bias) + (first + c) * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
+      bias[c] = numerics::LoadElement(at, p_.bias.dtype);
+    }
+    for (int64_t position = 0; position < positions; ++position) {
+      for (int64_t c = 0; c < channels; ++c) results[position * lanes + c] += bias[c];
+    }
+  }
+
+  void Store(int64_t first, int64_t channels, const Box& box, int64_t lanes, const float* results,
+             const DataScratch& scratch) const {
+    const auto& strides = s_.result_.strides;
+    // Whole rows that follow one another in memory are one line.
+    int64_t rows = Results(box, 1), row = Results(box, 2);
+    if (strides[3] == row * strides[4]) {
+      row *= rows;
+      rows = 1;
+    }
+    for (int64_t n = 0; n < box.count[0]; ++n) {
+      for (int64_t d = 0; d < box.count[1]; ++d) {
+        for (int64_t h = 0; h < rows; ++h) {
+          const int64_t offset = first * strides[1] + (box.first[0] + n) * strides[0] +
+                                 (box.first[1] + d) * strides[2] + (box.first[2] * kTile + h) * strides[3] +
+                                 box.first[3] * kTile * strides[4];
+          channel_lanes::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines,
+                                    results);
+          results += row * lanes;
+        }
+      }
+    }
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  const Buffers& b_;
+  char* scratch_;
+  float* kernels_;
+  float* windows_;  // nullptr: each job has its own
+  int32_t& found_;
+  LineReader source_, weight_;
+  LineWriter result_;
+  bool serial_;
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  if (!DataRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
+}
+
+}  // namespace canopy::conv::winograd

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/winograd/data_step.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/scratch.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::winograd {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kWindowFloats = 96 << 10;                // of a box: 384 KiB of a 1 MiB L2
+constexpr int64_t kLeastTiles = 32, kMostTiles = 64;       // but a kernel brought to the L1 is worth so many tiles
+constexpr int64_t kKernelBytes = int64_t{4} << 20;         // transformed at once, for all threads
+constexpr int64_t kSharedWindowBytes = int64_t{32} << 20;  // likewise
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.95;      // of the products
+constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
+constexpr double kWorkATileCall = 60;
+constexpr double kWorkATileVector = 2;    // adding to one vector of a sum
+constexpr double kWorkAKernelVector = 3;  // bringing one vector of a kernel from the L3, once a box
+constexpr double kWorkAPackedWeight = 1;
+constexpr double kWorkASlabElem = 1.3;
+constexpr double kWorkAStore = 1.2;
+constexpr double kWorkAWindowElem = 19;  // transforming one channel of a window, kernel or tile
+constexpr double kWorkAKernelElem = 7;
+constexpr double kWorkATileElem = 10;
+
+}  // namespace
+
+DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : forward_(computation == kForward),
+      weight_(problem, computation == kForward),
+      direct_(problem, computation, ledger) {
+  const Geometry& g = problem.geometry;
+  source_ = forward_ ? problem.input : problem.output;
+  result_ = forward_ ? problem.output_result : problem.input_result;
+  source_size_ = forward_ ? g.input_size : g.output_size;
+  result_size_ = forward_ ? g.output_size : g.input_size;
+  source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
+  result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
+  padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
+  for (int axis = 0; axis < 2; ++axis) {
+    const int64_t pad = g.pad_begin[axis + 1];
+    shift_[axis] = forward_ ? -pad : pad - (kKernel - 1);
+  }
+  panels_ = channel_lanes::LanePanels(result_channels_, 1);
+  ChooseCut(g);
+  work_ = EstimateWork(g);
+  kernels_handle_ = ledger->Book("transformed kernels", block_units_ * kernel_floats() * int64_t{sizeof(float)});
+  if (batch_boxes_ > 0) {
+    windows_handle_ =
+        ledger->Book("transformed windows", g.groups * batch_boxes_ * window_floats() * int64_t{sizeof(float)});
+  }
+  found_handle_ = ledger->Book("whether a result is not finite", sizeof(int32_t));
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+}
+
+void DataStep::ChooseCut(const Geometry& g) {
+  const Extent3 size = {result_size_[0], CeilDiv(result_size_[1], kTile), CeilDiv(result_size_[2], kTile)};
+  const int64_t fit = kWindowFloats / (kernels::kWinogradPoints * padded_sources_);
+  boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, std::clamp(fit, kLeastTiles, kMostTiles));
+  const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
+  block_units_ = std::clamp<int64_t>(kKernelBytes / bytes, 1, units(g));
+  const bool all = block_units_ == units(g);
+  if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
+  const int64_t box_bytes = g.groups * window_floats() * int64_t{sizeof(float)};
+  batch_boxes_ = std::clamp<int64_t>(kSharedWindowBytes / box_bytes, 1, boxes_.count());
+}
+
+double DataStep::EstimateWork(const Geometry& g) const {
+  constexpr double kPoints = kernels::kWinogradPoints;
+  const double sources = static_cast<double>(padded_sources_), vectors = static_cast<double>(panels_.vectors());
+  const double lanes = vectors * static_cast<double>(panels_.vector_lanes());
+  const double positions = static_cast<double>(g.batch * result_size_[0] * result_size_[1] * result_size_[2]);
+  const double boxes = static_cast<double>(boxes_.count());
+  const double tiles = static_cast<double>(g.batch * result_size_[0] * CeilDiv(result_size_[1], kTile) *
+                                           CeilDiv(result_size_[2], kTile));
+  const channel_lanes::Extent4& box = boxes_.extent();
+  const double reach = static_cast<double>((box[2] * kTile + 2) * (box[3] * kTile + 2)) /
+                       static_cast<double>(std::max<int64_t>(1, box[2] * box[3] * kTile * kTile));
+  const double chunks = static_cast<double>(CeilDiv(source_channels_, kTermsChunk));
+  const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), panels_.most_rows()) * panels_.blocks());
+  const double products = kPoints * (tiles * sources * vectors / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) +
+                                     tiles * vectors * chunks * kWorkATileVector + calls * chunks * kWorkATileCall +
+                                     boxes * sources * vectors * kWorkAKernelVector);
+  const double windows = sources * (positions * reach * kWorkASlabElem + tiles * kWorkAWindowElem);
+  const double results = lanes * (positions * kWorkAStore + tiles * kWorkATileElem);
+  const double weights = sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + kWorkAKernelElem);
+  return (products + windows + results + weights) * static_cast<double>(g.groups);
+}
+
+DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  DataScratch scratch;
+  const int64_t lanes = panels_.panel_lanes(), tiles = boxes_.positions();
+  const channel_lanes::Extent4& box = boxes_.extent();
+  const int64_t pixels = box[0] * box[1] * (box[2] * kTile + 2) * (box[3] * kTile + 2);
+  scratch.slab = carver.Take<float>((pixels + 1) * kSlabChannels);
+  scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
+  scratch.sums = carver.Take<float>(kernels::kWinogradPoints * sum_step());
+  scratch.tiles = carver.Take<float>((tiles * kTile * kTile + 1) * lanes);
+  scratch.weights = carver.Take<float>(weight_.taps * kKernelChunk * lanes);
+  scratch.bias = carver.Take<float>(lanes);
+  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, channel_lanes::kLines));
+  scratch.window_offsets = carver.Take<int64_t>(tiles * kWindow * kWindow);
+  scratch.tile_offsets = carver.Take<int64_t>(tiles * kTile * kTile);
+  scratch.row_offsets = carver.Take<int64_t>(tiles);
+  scratch.sum_offsets = carver.Take<int64_t>(tiles);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string DataStep::Describe() const {
+  const channel_lanes::Extent4& box = boxes_.extent();
+  return "4x4 tiles in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
+         std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
+         std::to_string(panels_.panel_lanes()) + " result channels, " + std::to_string(block_units_) +
+         " of them at once, " +
+         (batch_boxes_ > 0 ? "windows of " + std::to_string(batch_boxes_) + " boxes at once" : "windows box by box");
+}
+
+}  // namespace canopy::conv::winograd

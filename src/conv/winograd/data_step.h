@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward and backward data of 3x3 kernels by Winograd's method: the result is cut into 4x4 tiles, and
+//   result tile[channel] = back(sum over source channels of window(tile)[source] (*) kernel[source][channel])
+// where windows of 6x6 source pixels, kernels and sums are transformed as in kernels/winograd/contract.h and (*) is the
+// product at each of the 36 points. So every point is a matrix product of tiles by source by result channels.
+//
+// Kernels are transformed first, panel by panel of result channels, as many at once as stay in the cache. Where all of
+// them do, a job transforms the windows of a box of tiles in its own memory and computes all channels; else the windows
+// of many boxes are transformed into the workspace and a job computes one panel of one box.
+//
+// Transforms spread whatever is not finite over a tile, padding's zeros meet it, and they overflow before the
+// definition does. So when some result is not finite, all of them are computed again by the definition's own products.
+#ifndef CANOPY_CONV_WINOGRAD_DATA_STEP_H_
+#define CANOPY_CONV_WINOGRAD_DATA_STEP_H_
+
+#include <array>
+#include <string>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/boxes.h"
+#include "conv/channel_lanes/data_step.h"
+#include "conv/channel_lanes/lane_panels.h"
+#include "conv/channel_lanes/weight_panels.h"
+#include "kernels/winograd/contract.h"
+
+namespace canopy::conv::winograd {
+
+inline constexpr int64_t kTile = 4, kWindow = 6, kKernel = 3;  // results, source pixels and kernel offsets of an axis
+
+inline constexpr int64_t kSlabChannels = 32;  // source channels of a slab
+inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
+inline constexpr int64_t kWindowChunk = 128;  // source channels whose windows a job transforms for all
+// Source channels of one tile product. Of the problem alone, and so the order of every sum; no cut changes a bit.
+inline constexpr int64_t kTermsChunk = 128;
+
+// One thread's working memory.
+struct DataScratch {
+  float* slab;     // a line of zeros, then pixels
+  float* windows;  // [point][tile][source channel]
+  float* sums;     // [point][tile][result channel of a panel]
+  float* tiles;    // a line that nobody reads, then [position][result channel of a panel]
+  float* weights;  // packed kernels before they are transformed
+  float* bias;
+  channel_lanes::SlabScratch lines;
+  int64_t* weight_offsets;
+  int64_t* window_offsets;  // [tile][pixel of its window] in the slab
+  int64_t* tile_offsets;    // [tile][its result]
+  int64_t* row_offsets;     // of every tile
+  int64_t* sum_offsets;
+};
+
+class DataStep : public Step {
+ public:
+  DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class DataRun;
+
+  void ChooseCut(const Geometry& geometry);
+  double EstimateWork(const Geometry& geometry) const;
+  DataScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  // Distances from point to point, in floats; none is a multiple of 4096 bytes.
+  int64_t window_step() const { return boxes_.positions() * padded_sources_ + kernels::kWinogradLanes; }
+  int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
+  int64_t kernel_step() const { return source_channels_ * panels_.panel_lanes() + kernels::kWinogradLanes; }
+  int64_t window_floats() const { return kernels::kWinogradPoints * window_step(); }
+  int64_t kernel_floats() const { return kernels::kWinogradPoints * kernel_step(); }
+  int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
+
+  bool forward_;
+  Operand source_, result_;
+  Extent3 source_size_{}, result_size_{};
+  int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
+  int64_t padded_sources_ = 0;
+  std::array<int64_t, 2> shift_{};  // of the source's row and column that a result's first tap meets
+  channel_lanes::WeightView weight_;
+  channel_lanes::LanePanels panels_;  // a block is a panel
+  channel_lanes::Boxes boxes_;        // of tiles
+  int64_t block_units_ = 1;           // pairs of a group and a panel whose kernels are transformed at once
+  int64_t batch_boxes_ = 0;           // boxes whose windows are transformed at once; 0: each job its own
+  double work_ = 0;
+  channel_lanes::DataStep direct_;  // for what is not finite
+  int64_t scratch_bytes_ = 0;
+  int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;
+};
+
+}  // namespace canopy::conv::winograd
+
+#endif  // CANOPY_CONV_WINOGRAD_DATA_STEP_H_
