@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the tile kernels' innermost loops to registers: one accumulator too many costs up to 60% of their rate, and no
+other test would notice. Reads the disassembly of the object files named on the command line (x86 only)."""
+import re
+import subprocess
+import sys
+
+FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
+INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(\S+)\s*(.*)$")
+TARGETS = ("N_AVX2::", "N_AVX3::", "N_AVX3_DL::")
+
+
+def functions(path):
+    """Yields (name, [(address, mnemonic, operands)])."""
+    text = subprocess.run(["objdump", "-d", "-C", "--no-show-raw-insn", path], check=True, capture_output=True, text=True)
+    name, body = None, []
+    for line in text.stdout.splitlines():
+        if match := FUNCTION.match(line):
+            if name:
+                yield name, body
+            name, body = match[1], []
+        elif match := INSTRUCTION.match(line):
+            body.append((int(match[1], 16), match[2], match[3]))
+    if name:
+        yield name, body
+
+
+def innermost_loops(body):
+    """The instructions of each loop that multiplies and holds no other such loop."""
+    spans = []
+    for address, mnemonic, operands in body:
+        target = re.match(r"([0-9a-f]+) <", operands)
+        if mnemonic.startswith("j") and target and int(target[1], 16) <= address:
+            loop = [i for i in body if int(target[1], 16) <= i[0] <= address]
+            if any(i[1].startswith("vfmadd") for i in loop):
+                spans.append(loop)
+    return [s for s in spans if not any(o is not s and o[0][0] >= s[0][0] and o[-1][0] <= s[-1][0] for o in spans)]
+
+
+def main():
+    loops, spilled = 0, []
+    for path in sys.argv[1:]:
+        for name, body in functions(path):
+            if not any(target in name for target in TARGETS):
+                continue
+            for loop in innermost_loops(body):
+                loops += 1
+                if any(re.search(r"%[xyz]mm", i[2]) and re.search(r"\(%r[sb]p", i[2]) for i in loop):
+                    spilled.append(name)
+    for name in spilled:
+        print(f"a vector lives in memory in the innermost loop of {name}")
+    print(f"{loops} innermost loops, {len(spilled)} with spills")
+    return 1 if spilled or loops == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
