@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// sweep_checksums SEED COUNT SHIFT [upward]: runs COUNT random problems, with all views SHIFT elements further into
-// their storage, and prints one line for each: a hash of the bits of all results, and the problem. determinism_test.cc
-// compares what several processes print. With `upward` the calling thread rounds upward meanwhile, and must do so still
-// when the call is over.
+// sweep_checksums SEED COUNT SHIFT [upward]: runs COUNT random problems and a few named ones, with all views SHIFT
+// elements further into their storage, and prints one line for each: a hash of the bits of all results, and the
+// problem. determinism_test.cc compares what several processes print. With `upward` the calling thread rounds upward
+// meanwhile, and must do so still when the call is over.
 #include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include "numerics/bits.h"
 #include "tests/sweep/problem.h"
+#include "tools/case_list.h"
 #include "tools/runner.h"
 #include "tools/tensor_data.h"
 
@@ -18,6 +20,13 @@ namespace canopy::sweep {
 namespace {
 
 constexpr double kWork = 3e7;  // multiply-adds: enough that threads share it
+
+// Problems of algorithms that random drawing seldom meets; the number of threads changes how they cut their work.
+constexpr const char* kNamed[] = {
+    "conv_backward n1 ci48 co64 in30x31 k3x3 p1x1",
+    "conv_backward n3 ci160 co144 in13x14 k3x3 p1x1",
+    "conv_backward f16 n2 ci64 co96 in17x17 k3x3 p1x1 g2",
+};
 
 // Moves all views `shift` elements; what they hold stays that of `problem` as it was drawn.
 tools::Storages ShiftAndFill(tools::Case* problem, int64_t shift) {
@@ -35,6 +44,13 @@ tools::Storages ShiftAndFill(tools::Case* problem, int64_t shift) {
                      storages[i].get());
   }
   return storages;
+}
+
+tools::Case NamedProblem(const char* line) {
+  tools::Case problem = tools::ReadTextLine(line, {});
+  problem.id = std::string("named ") + line;
+  AddMargins(&problem);
+  return problem;
 }
 
 uint64_t Hash(const tools::Case& problem, const tools::Storages& storages) {
@@ -61,8 +77,8 @@ int Main(uint64_t seed, uint64_t count, int64_t shift, bool upward) {
       std::fesetround(FE_TONEAREST);
     };
   }
-  for (uint64_t i = 0; i < count; ++i) {
-    tools::Case problem = MakeProblem(seed + i, kWork);
+  for (uint64_t i = 0; i < count + std::size(kNamed); ++i) {
+    tools::Case problem = i < count ? MakeProblem(seed + i, kWork) : NamedProblem(kNamed[i - count]);
     const tools::Storages storages = ShiftAndFill(&problem, shift);
     std::string line;
     for (const aclrtStream stream : {runtime.stream(), other}) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -44,9 +45,9 @@ TEST(Determinism, ThreadsStreamsAlignmentsRunsAndTheCallersRoundingDoNotChangeAB
   const int64_t count = Count(120);
   const Printed one = RunProcess("CANOPY_NUM_THREADS=1", count, "0");
   ASSERT_EQ(one.exit_code, 0) << (one.lines.empty() ? "" : one.lines.back());
-  ASSERT_EQ(static_cast<int64_t>(one.lines.size()), count);
+  ASSERT_GT(static_cast<int64_t>(one.lines.size()), count);  // the named problems follow
   for (const std::string& line : one.lines) {
-    EXPECT_EQ(line.find(" seed "), 16u) << "two runs differ: " << line;
+    EXPECT_EQ(std::min(line.find(" seed "), line.find(" named ")), 16u) << "two runs differ: " << line;
   }
   struct Variation {
     const char* environment;
