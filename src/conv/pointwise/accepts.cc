@@ -10,10 +10,13 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   if (g.kernel != Extent3{1, 1, 1}) return "the kernel is not 1x1";
-  if (g.input_size != g.output_size || g.pad_begin != Extent3{0, 0, 0} || g.stride != Extent3{1, 1, 1}) {
-    return "pixels do not meet their like";
-  }
+  if (g.pad_begin != Extent3{0, 0, 0}) return "there is padding";
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;
+  if (g.input_size != g.output_size || g.stride != Extent3{1, 1, 1}) {
+    // Pixels that lie apart are picked out where they are transposed anyway.
+    if (!weights || g.output_size[0] > 1) return "pixels do not meet their like";
+    return PlanesRun(problem.output, g.output_size) ? "" : "pixels do not lie side by side";
+  }
   const Operand& left = weights ? problem.input : forward ? problem.input : problem.output;
   const Operand& right = weights ? problem.output : forward ? problem.output_result : problem.input_result;
   if (!PlanesRun(left, g.input_size) || !PlanesRun(right, g.input_size)) return "pixels do not lie side by side";

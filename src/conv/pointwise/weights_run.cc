@@ -20,7 +20,7 @@ class WeightsRun {
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial)
       : s_(step),
         p_(problem),
-        lanes_operand_(Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
+        lanes_operand_(s_.strided_ ? p_.input : Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
         rows_operand_(Flat(s_.cut_.outputs_are_lanes ? p_.input : p_.output)),
         scratch_(scratch),
         lanes_(s_.cut_.outputs_are_lanes ? buffers.output : buffers.input, lanes_operand_.dtype, p_.rule),
@@ -83,6 +83,12 @@ class WeightsRun {
     slab.first_image = s_.pieces_.image(piece);
     slab.images = 1;
     slab.axes = {channel_lanes::AxisRange{0, 1, 1}, {0, 1, 1}, {s_.pieces_.first(piece), 1, pixels}};
+    if (s_.strided_) {
+      const Geometry& g = p_.geometry;
+      const int64_t width = g.output_size[2];
+      slab.axes[1] = {s_.pieces_.first(piece) / width * g.stride[1], g.stride[1], pixels / width};
+      slab.axes[2] = {0, g.stride[2], width};
+    }
     slab.first_channel = block.group * LaneChannels() + panels.first(block.lanes);
     slab.channels = panels.channels(block.lanes);
     slab.panel = panels.panel_lanes();

@@ -12,8 +12,9 @@ namespace {
 
 using base::CeilDiv;
 
-constexpr int64_t kPiecePixels = 512;
+constexpr int64_t kPiecePixels = 256;
 constexpr int64_t kMostRows = 256;
+constexpr int64_t kMostRowsStrided = 512;  // picking pixels out costs more than larger sums
 constexpr int64_t kMostLanes = 256;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
@@ -21,6 +22,7 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;    // of the tiles, operands in the L2
 constexpr double kWorkASlabElem = 1.2;  // transposing one element
+constexpr double kWorkAStride = 1;      // more where elements lie apart
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkAStore = 2;       // also adding its partial results
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
@@ -35,9 +37,11 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   rows_in_place_ = problem.input.dtype == numerics::DType::kFloat32 &&
                    problem.output.dtype == numerics::DType::kFloat32 &&
                    problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
-  pieces_ = {g.batch, g.input_size[0] * g.input_size[1] * g.input_size[2], kPiecePixels, 16};
+  strided_ = g.input_size != g.output_size || g.stride != Extent3{1, 1, 1};
+  pieces_ = {g.batch, g.output_size[0] * g.output_size[1] * g.output_size[2], kPiecePixels,
+             strided_ ? std::max<int64_t>(1, g.output_size[2]) : 16};
   const Cut outputs = MakeCut(g, true), inputs = MakeCut(g, false);
-  cut_ = inputs.work < outputs.work ? inputs : outputs;
+  cut_ = strided_ || inputs.work < outputs.work ? inputs : outputs;
   if (cut_.segments > 1) {
     partial_handle_ =
         ledger->Book("partial weight gradients",
@@ -53,8 +57,9 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
   cut.outputs_are_lanes = outputs_are_lanes;
   cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, kMostLanes);
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
+  const int64_t most_rows = strided_ ? kMostRowsStrided : kMostRows;
   cut.block =
-      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, kMostRows))));
+      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
   cut.blocks = CeilDiv(cut.row_channels, cut.block);
   const int64_t jobs = std::max<int64_t>(1, cut.jobs(g.groups)), pieces = pieces_.count();
   const int64_t affordable =
@@ -64,11 +69,12 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
   const double pixels = static_cast<double>(pieces_.images * pieces_.plane);
+  const double element = kWorkASlabElem + (strided_ ? kWorkAStride : 0);
   const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes());
-  cut.work = pixels * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * kWorkASlabElem +
+  cut.work = pixels * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * element +
              (rows_in_place_ ? 0 : pixels * rows * lane_blocks * kWorkAConvertedElem) + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * kWorkATileVector +
              static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights of a 1x1 kernel: result[row][lane] = sum over pixels of rows[row][pixel] * lanes[lane][pixel]. Of
 // the two tensors only the one whose channels are lanes is transposed, piece by piece; the other is read where it
-// stands.
+// stands. With a stride the input is the one that is transposed.
 #ifndef CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 #define CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 
@@ -54,6 +54,7 @@ class WeightsStep : public Step {
 
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   bool rows_in_place_ = false;                        // as long as nothing saturates
+  bool strided_ = false;                              // the input's pixels lie apart: pieces are whole rows
   Pieces pieces_;
   Cut cut_;
   int64_t scratch_bytes_ = 0;
