@@ -10,7 +10,10 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   if (g.kernel != Extent3{1, 1, 1}) return "the kernel is not 1x1";
-  if (g.pad_begin != Extent3{0, 0, 0}) return "there is padding";
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool behind = g.output_size[axis] > 0 && (g.output_size[axis] - 1) * g.stride[axis] >= g.input_size[axis];
+    if (g.pad_begin[axis] != 0 || behind) return "there is padding";
+  }
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;
   if (g.input_size != g.output_size || g.stride != Extent3{1, 1, 1}) {
     // Pixels that lie apart are picked out where they are transposed anyway.
