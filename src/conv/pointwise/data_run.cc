@@ -48,7 +48,6 @@ class DataRun {
       PackRows(group, first, channels, c, sources, scratch);
       ForEachPanel(group, first, piece, scratch, [&](const Panel& panel) {
         const int64_t offset = SourceOffset(group, piece, panel, c);
-        PackPixels(offset, panel.count, sources, scratch);
         Multiply(panel, offset, channels, sources, c > 0, scratch);
       });
       c += s_.chunk_;
@@ -108,22 +107,35 @@ class DataRun {
     const int64_t rows = s_.rows(), lanes = s_.lanes(), vector = s_.tiles_[0].lanes;
     const int64_t row_stride = panel.direct ? s_.result_.strides[1] : s_.panel_;
     const kernels::GatherRun run{0, 0, sources};
-    kernels::GatherOperands operands{&run,      1,       scratch.weights,       nullptr, rows, nullptr,
-                                     s_.panel_, nullptr, scratch.result_offsets};
+    kernels::GatherOperands operands{};
+    operands.runs = &run;
+    operands.run_count = 1;
+    operands.a = scratch.weights;
+    operands.a_step = rows;
+    operands.b_copy_step = s_.panel_;
+    operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * row_stride;
     float* results = panel.direct ? Results() + panel.result_offset : panel.results;
+    // The first rows' product copies whole vectors of FP32 pixels on its way.
+    const float* in_place = panel.count % vector == 0 ? source_.Direct(offset, 1) : nullptr;
+    if (in_place == nullptr) PackPixels(offset, panel.count, sources, scratch);
     // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
     // pixels has come with this one.
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), ahead = s_.panel_ + kCacheLine / bytes;
     for (int64_t r = 0; r < channels; r += rows, operands.a += rows * sources) {
+      const bool first = r == 0, copying = first && in_place != nullptr;
+      operands.b_step = copying ? s_.source_.strides[1] : s_.panel_;
       for (int64_t i = 0; i < panel.count; i += lanes) {
-        const bool more = r == 0 && panel.first + ahead + i < s_.pieces_.plane;
-        operands.b = scratch.pixels + i;
+        const int64_t vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
+        const bool more = first && panel.first + ahead + i < s_.pieces_.plane;
+        operands.b = copying ? in_place + i : scratch.pixels + i;
+        operands.b_copy = scratch.pixels + i;
         operands.ahead = more ? source_.Address(offset + ahead + i) : operands.b;
         operands.ahead_step = more ? s_.source_.strides[1] * bytes : 0;
         operands.c = results + r * row_stride + i;
-        const int64_t vectors = base::CeilDiv(std::min(lanes, panel.count - i), vector);
-        s_.tiles_[vectors - 1].adjacent[std::min(rows, channels - r)](operands, accumulate);
+        const kernels::GatherTiles& tiles = s_.tiles_[vectors - 1];
+        const kernels::GatherGemmFn* by_rows = copying ? +tiles.adjacent_copying : +tiles.adjacent;
+        by_rows[std::min(rows, channels - r)](operands, accumulate);
       }
     }
   }

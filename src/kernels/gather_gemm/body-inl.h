@@ -104,16 +104,25 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
 
 inline constexpr int kCacheLine = 64;
 
-template <int kRows, int kVectors>
+template <int kRows, int kVectors, bool kCopying>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
   GatherSums<kRows, kVectors> sums;
   sums.Clear();
   const char* ahead = static_cast<const char*>(o.ahead);
+  [[maybe_unused]] float* HWY_RESTRICT copy = o.b_copy;
   for (int64_t t = 0; t < o.run_count; ++t) {
     const GatherRun run = o.runs[t];
     const float* HWY_RESTRICT a = o.a + run.a;
     const float* HWY_RESTRICT b = o.b + run.b;
     for (int64_t i = 0; i < run.terms; ++i) {
+      if constexpr (kCopying) {
+        const hn::ScalableTag<float> d;
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          hn::StoreU(hn::LoadU(d, b + v * GatherSums<1, 1>::kLanes), d, copy + v * GatherSums<1, 1>::kLanes);
+        }
+        copy += o.b_copy_step;
+      }
       sums.Add([a](int r) { return a + r; }, b);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * kCacheLine);
@@ -131,7 +140,8 @@ GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
   tiles.lanes = kVectors * static_cast<int>(hn::MaxLanes(hn::ScalableTag<float>()));
   tiles.most_rows = sizeof...(kRows);
   ((tiles.scattered[kRows + 1] = &GatherScattered<kRows + 1, kVectors>,
-    tiles.adjacent[kRows + 1] = &GatherAdjacent<kRows + 1, kVectors>),
+    tiles.adjacent[kRows + 1] = &GatherAdjacent<kRows + 1, kVectors, false>,
+    tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<kRows + 1, kVectors, true>),
    ...);
   return tiles;
 }

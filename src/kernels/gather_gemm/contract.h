@@ -30,6 +30,10 @@ struct GatherOperands {
   int64_t b_step;
   float* c;
   const int64_t* result_offsets;
+  // Copying kernels only: b_copy[i * b_copy_step + l] = b[... + i * b_step + l], i counted through all runs. The copy
+  // costs next to nothing beside the product, and later calls read it from the cache.
+  float* b_copy = nullptr;
+  int64_t b_copy_step = 0;
   // Adjacent rows only: what a later call reads, brought to the cache meanwhile, a line a vector of a term, the terms
   // ahead_step bytes apart. A hint: any address will do; one that is in the cache already costs least.
   const void* ahead = nullptr;
@@ -45,6 +49,7 @@ struct GatherTiles {
   int most_rows;                          // with these the accumulators fill the registers
   GatherGemmFn scattered[kMostRows + 1];  // by the number of rows, from 1 to most_rows
   GatherGemmFn adjacent[kMostRows + 1];
+  GatherGemmFn adjacent_copying[kMostRows + 1];
 };
 
 struct GatherTilesList {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <string>
@@ -26,7 +27,10 @@ std::vector<float> Random(size_t count, uint32_t seed) {
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
 // Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
-void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, bool fused, const std::string& trace) {
+enum class Kind { kScattered, kAdjacent, kCopying };
+
+void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
+  const bool scattered = kind == Kind::kScattered;
   const int64_t b_step = tiles.lanes + 9;
   const std::vector<float> a = Random(4000, 1), b = Random(static_cast<size_t>(700 + 64 * b_step), 2);  // all kRuns
   std::vector<int64_t> row_offsets, result_offsets;
@@ -51,8 +55,25 @@ void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, 
   }
   operands.c = c.data();
   operands.result_offsets = result_offsets.data();
-  (scattered ? tiles.scattered : tiles.adjacent)[rows](operands, accumulate);
+  int64_t terms = 0;
+  for (const GatherRun& run : kRuns) terms += run.terms;
+  std::vector<float> copy(static_cast<size_t>(terms * (tiles.lanes + 3)), kUntouched), expected_copy = copy;
+  if (kind == Kind::kCopying) {
+    operands.b_copy = copy.data();
+    operands.b_copy_step = tiles.lanes + 3;
+    float* to = expected_copy.data();
+    for (const GatherRun& run : kRuns) {
+      for (int64_t i = 0; i < run.terms; ++i, to += tiles.lanes + 3) {
+        std::copy_n(b.data() + run.b + i * b_step, tiles.lanes, to);
+      }
+    }
+  }
+  const GatherGemmFn* by_rows = scattered                ? +tiles.scattered
+                                : kind == Kind::kCopying ? +tiles.adjacent_copying
+                                                         : +tiles.adjacent;
+  by_rows[rows](operands, accumulate);
   ASSERT_EQ(c, expected) << trace << " " << rows << " rows by " << tiles.lanes;
+  ASSERT_EQ(copy, expected_copy) << trace << " " << rows << " rows by " << tiles.lanes;
 }
 
 TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
@@ -67,8 +88,8 @@ TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
       ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
       ASSERT_LE(tiles.most_rows, GatherTiles::kMostRows);
       for (int rows = 1; rows <= tiles.most_rows; ++rows) {
-        for (bool scattered : {false, true}) {
-          for (bool accumulate : {false, true}) Check(tiles, rows, scattered, accumulate, fused, name);
+        for (Kind kind : {Kind::kScattered, Kind::kAdjacent, Kind::kCopying}) {
+          for (bool accumulate : {false, true}) Check(tiles, rows, kind, accumulate, fused, name);
         }
       }
     }
