@@ -21,7 +21,7 @@ class DataRun {
         p_(problem),
         b_(buffers),
         scratch_(static_cast<char*>(ledger.Fetch(workspace, s_.scratch_handle_))),
-        kernels_(static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_))),
+        kernels_(s_.block_units_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_)) : nullptr),
         windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
         found_(*static_cast<int32_t*>(ledger.Fetch(workspace, s_.found_handle_))),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
@@ -37,6 +37,10 @@ class DataRun {
     for (int64_t box = 0; box < boxes; box += batch) {
       const int64_t count = std::min(batch, boxes - box);
       if (windows_ != nullptr) TransformWindows(box, count);
+      if (kernels_ == nullptr) {
+        ComputeUnits(box);
+        continue;
+      }
       for (int64_t unit = 0; unit < units; unit += s_.block_units_) {
         const int64_t unit_count = std::min(s_.block_units_, units - unit);
         if (box == 0 || units > s_.block_units_) TransformKernels(unit, unit_count);
@@ -53,12 +57,14 @@ class DataRun {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
     exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
       const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk;
-      TransformKernel(unit / panels, unit % panels, source, Scratch(worker),
+      TransformKernel(unit / panels, unit % panels, source, source, Scratch(worker),
                       kernels_ + (unit - first) * s_.kernel_floats());
     });
   }
 
-  void TransformKernel(int64_t group, int64_t panel, int64_t source, const DataScratch& scratch, float* to) const {
+  // Those of some source channels, to row `row` of every point.
+  void TransformKernel(int64_t group, int64_t panel, int64_t source, int64_t row, const DataScratch& scratch,
+                       float* to) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes, results = s_.panels_.channels(panel);
     const int64_t sources = std::min(kKernelChunk, s_.source_channels_ - source), taps = s_.weight_.taps;
     // Lanes of no channel are computed too, and must stay finite.
@@ -72,7 +78,7 @@ class DataRun {
     for (int64_t tap = 0; tap < taps; ++tap) offsets[tap] = (s_.forward_ ? tap : taps - 1 - tap) * sources * lanes;
     const kernels::WinogradInFn transform = kernels::Winograd().weight;
     for (int64_t k = 0; k < sources; ++k) {
-      transform(scratch.weights + k * lanes, offsets, lanes, to + (source + k) * lanes, s_.kernel_step());
+      transform(scratch.weights + k * lanes, offsets, lanes, to + (row + k) * lanes, s_.kernel_step());
     }
   }
 
@@ -200,48 +206,76 @@ class DataRun {
 
   void ComputePanel(int64_t group, int64_t panel, const Box& box, const float* windows, const float* panel_kernels,
                     const DataScratch& scratch) const {
-    const kernels::GatherTiles& tiles = s_.panels_.tiles(panel, 0);
-    const int64_t positions = box.count[0] * box.count[1] * Results(box, 1) * Results(box, 2);
-    ListTiles(box, tiles.lanes, scratch);
+    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
+    ListTiles(box, lanes, scratch);
     for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
-      Multiply(tiles, box.positions(), windows + point * s_.window_step(), panel_kernels + point * s_.kernel_step(),
-               scratch.sums + point * s_.sum_step(), scratch);
+      for (int64_t c = 0; c < s_.source_channels_; c += kTermsChunk) {
+        Multiply(panel, box.positions(), point, c, windows, panel_kernels + point * s_.kernel_step() + c * lanes,
+                 scratch);
+      }
     }
-    const kernels::WinogradOutFn transform = kernels::Winograd().result;
-    for (int64_t tile = 0; tile < box.positions(); ++tile) {
-      transform(scratch.sums + tile * tiles.lanes, s_.sum_step(), tiles.lanes, scratch.tiles,
-                scratch.tile_offsets + tile * kTile * kTile);
-    }
-    float* results = scratch.tiles + tiles.lanes;
-    const int64_t first = group * s_.result_channels_ + s_.panels_.first(panel), channels = s_.panels_.channels(panel);
-    if (kernels::Lines().any_nonfinite(results, positions * tiles.lanes)) {
-      std::atomic_ref<int32_t>(found_).store(1, std::memory_order_relaxed);
-    }
-    if (p_.has_bias) AddBias(first, channels, positions, tiles.lanes, results, scratch.bias);
-    Store(first, channels, box, tiles.lanes, results, scratch);
+    FinishPanel(group, panel, box, scratch);
   }
 
-  // One point's product, chunk by chunk of source channels.
-  void Multiply(const kernels::GatherTiles& tiles, int64_t rows, const float* windows, const float* point_kernels,
-                float* sums, const DataScratch& scratch) const {
-    kernels::GatherRun run{};
+  // One panel of all tiles in a job, which transforms the kernels chunk by chunk itself.
+  void ComputeUnits(int64_t box_index) const {
+    const int64_t panels = s_.panels_.blocks();
+    const Box box = s_.boxes_.At(box_index);
+    exec::ParallelFor(s_.units(p_.geometry), serial_, [&](int64_t unit, int worker) {
+      const int64_t group = unit / panels, panel = unit % panels;
+      const DataScratch scratch = Scratch(worker);
+      ListTiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
+      for (int64_t c = 0; c < s_.source_channels_; c += kTermsChunk) {
+        const int64_t sources = std::min(kTermsChunk, s_.source_channels_ - c);
+        for (int64_t k = 0; k < sources; k += kKernelChunk) {
+          TransformKernel(group, panel, c + k, k, scratch, scratch.kernels);
+        }
+        for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
+          Multiply(panel, box.positions(), point, c, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
+                   scratch);
+        }
+      }
+      FinishPanel(group, panel, box, scratch);
+    });
+  }
+
+  // One point's product of the source channels of one chunk, from `first`.
+  void Multiply(int64_t panel, int64_t rows, int64_t point, int64_t first, const float* windows,
+                const float* chunk_kernels, const DataScratch& scratch) const {
+    const kernels::GatherTiles& tiles = s_.panels_.tiles(panel, 0);
+    const kernels::GatherRun run{first, 0, std::min(kTermsChunk, s_.source_channels_ - first)};
     kernels::GatherOperands operands{};
     operands.runs = &run;
     operands.run_count = 1;
-    operands.a = windows;
-    operands.b = point_kernels;
+    operands.a = windows + point * s_.window_step();
+    operands.b = chunk_kernels;
     operands.b_step = tiles.lanes;
-    operands.c = sums;
+    operands.c = scratch.sums + point * s_.sum_step();
     const int64_t calls = base::CeilDiv(rows, tiles.most_rows);
-    for (int64_t c = 0; c < s_.source_channels_; c += kTermsChunk) {
-      run = {c, c * tiles.lanes, std::min(kTermsChunk, s_.source_channels_ - c)};
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t begin = call * rows / calls, end = (call + 1) * rows / calls;
-        operands.row_offsets = scratch.row_offsets + begin;
-        operands.result_offsets = scratch.sum_offsets + begin;
-        tiles.scattered[end - begin](operands, c > 0);
-      }
+    for (int64_t call = 0; call < calls; ++call) {
+      const int64_t begin = call * rows / calls, end = (call + 1) * rows / calls;
+      operands.row_offsets = scratch.row_offsets + begin;
+      operands.result_offsets = scratch.sum_offsets + begin;
+      tiles.scattered[end - begin](operands, first > 0);
     }
+  }
+
+  // From the sums to the tensor.
+  void FinishPanel(int64_t group, int64_t panel, const Box& box, const DataScratch& scratch) const {
+    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
+    const int64_t positions = box.count[0] * box.count[1] * Results(box, 1) * Results(box, 2);
+    const kernels::WinogradOutFn transform = kernels::Winograd().result;
+    for (int64_t tile = 0; tile < box.positions(); ++tile) {
+      transform(scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles,
+                scratch.tile_offsets + tile * kTile * kTile);
+    }
+    float* results = scratch.tiles + lanes;
+    const int64_t first = group * s_.result_channels_ + s_.panels_.first(panel), channels = s_.panels_.channels(panel);
+    if (kernels::Lines().any_nonfinite(results, positions * lanes)) {
+      std::atomic_ref<int32_t>(found_).store(1, std::memory_order_relaxed);
+    }
+    if (p_.has_bias) AddBias(first, channels, positions, lanes, results, scratch.bias);
+    Store(first, channels, box, lanes, results, scratch);
   }
 
   void AddBias(int64_t first, int64_t channels, int64_t positions, int64_t lanes, float* results, float* bias) const {
@@ -282,8 +316,8 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;
-  float* kernels_;
-  float* windows_;  // nullptr: each job has its own
+  float* kernels_;  // nullptr: each job has its own
+  float* windows_;  // likewise
   int32_t& found_;
   LineReader source_, weight_;
   LineWriter result_;

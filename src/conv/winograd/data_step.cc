@@ -13,9 +13,9 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kWindowFloats = 96 << 10;                // of a box: 384 KiB of a 1 MiB L2
-constexpr int64_t kLeastTiles = 32, kMostTiles = 64;       // but a kernel brought to the L1 is worth so many tiles
-constexpr int64_t kKernelBytes = int64_t{4} << 20;         // transformed at once, for all threads
+constexpr int64_t kTiles = 64;                      // of a box: what a point's kernels, once in the L1, are worth
+constexpr int64_t kFewTiles = 128;                  // whose sums for a panel stay in the L2
+constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedWindowBytes = int64_t{32} << 20;  // likewise
 
 // In units of Step::Work.
@@ -51,8 +51,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   }
   panels_ = channel_lanes::LanePanels(result_channels_, 1);
   ChooseCut(g);
-  work_ = EstimateWork(g);
-  kernels_handle_ = ledger->Book("transformed kernels", block_units_ * kernel_floats() * int64_t{sizeof(float)});
+  if (block_units_ > 0) {
+    kernels_handle_ = ledger->Book("transformed kernels", block_units_ * kernel_floats() * int64_t{sizeof(float)});
+  }
   if (batch_boxes_ > 0) {
     windows_handle_ =
         ledger->Book("transformed windows", g.groups * batch_boxes_ * window_floats() * int64_t{sizeof(float)});
@@ -65,10 +66,18 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 
 void DataStep::ChooseCut(const Geometry& g) {
   const Extent3 size = {result_size_[0], CeilDiv(result_size_[1], kTile), CeilDiv(result_size_[2], kTile)};
-  const int64_t fit = kWindowFloats / (kernels::kWinogradPoints * padded_sources_);
-  boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, std::clamp(fit, kLeastTiles, kMostTiles));
+  boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, kTiles);
+  work_ = EstimateWork(g);  // algorithms are compared by it: nothing here depends on the threads
+  const channel_lanes::Boxes whole(g.batch, size, {1, 1, 1}, kFewTiles);
+  if (whole.count() == 1 && units(g) >= 2 * exec::ThreadCount()) {
+    boxes_ = whole;
+    block_units_ = 0;
+    batch_boxes_ = 1;
+    return;
+  }
   const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
-  block_units_ = std::clamp<int64_t>(kKernelBytes / bytes, 1, units(g));
+  const int64_t enough = CeilDiv(2 * exec::ThreadCount(), std::max<int64_t>(1, boxes_.count()));
+  block_units_ = std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
   const bool all = block_units_ == units(g);
   if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
   const int64_t box_bytes = g.groups * window_floats() * int64_t{sizeof(float)};
@@ -105,6 +114,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   const int64_t pixels = box[0] * box[1] * (box[2] * kTile + 2) * (box[3] * kTile + 2);
   scratch.slab = carver.Take<float>((pixels + 1) * kSlabChannels);
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
+  scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
   scratch.sums = carver.Take<float>(kernels::kWinogradPoints * sum_step());
   scratch.tiles = carver.Take<float>((tiles * kTile * kTile + 1) * lanes);
   scratch.weights = carver.Take<float>(weight_.taps * kKernelChunk * lanes);
@@ -122,11 +132,13 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 
 std::string DataStep::Describe() const {
   const channel_lanes::Extent4& box = boxes_.extent();
+  const auto at_once = [](int64_t count, const char* what) {
+    return count > 0 ? std::to_string(count) + " " + what + " at once" : "in each job";
+  };
   return "4x4 tiles in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
          std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
-         std::to_string(panels_.panel_lanes()) + " result channels, " + std::to_string(block_units_) +
-         " of them at once, " +
-         (batch_boxes_ > 0 ? "windows of " + std::to_string(batch_boxes_) + " boxes at once" : "windows box by box");
+         std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
+         at_once(block_units_, "panels") + ", windows " + at_once(batch_boxes_, "boxes");
 }
 
 }  // namespace canopy::conv::winograd

@@ -4,15 +4,18 @@
 // where windows of 6x6 source pixels, kernels and sums are transformed as in kernels/winograd/contract.h and (*) is the
 // product at each of the 36 points. So every point is a matrix product of tiles by source by result channels.
 //
-// Kernels are transformed first, panel by panel of result channels, as many at once as stay in the cache. Where all of
-// them do, a job transforms the windows of a box of tiles in its own memory and computes all channels; else the windows
-// of many boxes are transformed into the workspace and a job computes one panel of one box.
+// What is used again is transformed into the workspace first, in pieces that stay in the cache:
+// - kernels, where all of them do; a job then transforms the windows of a box of tiles itself and computes all
+// channels;
+// - windows, where there are few; a job then transforms the kernels of a panel of channels and computes all tiles;
+// - both otherwise; a job then computes one panel of one box.
 //
 // Transforms spread whatever is not finite over a tile, padding's zeros meet it, and they overflow before the
 // definition does. So when some result is not finite, all of them are computed again by the definition's own products.
 #ifndef CANOPY_CONV_WINOGRAD_DATA_STEP_H_
 #define CANOPY_CONV_WINOGRAD_DATA_STEP_H_
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -29,7 +32,7 @@ inline constexpr int64_t kTile = 4, kWindow = 6, kKernel = 3;  // results, sourc
 
 inline constexpr int64_t kSlabChannels = 32;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
-inline constexpr int64_t kWindowChunk = 128;  // source channels whose windows a job transforms for all
+inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
 // Source channels of one tile product. Of the problem alone, and so the order of every sum; no cut changes a bit.
 inline constexpr int64_t kTermsChunk = 128;
 
@@ -37,6 +40,7 @@ inline constexpr int64_t kTermsChunk = 128;
 struct DataScratch {
   float* slab;     // a line of zeros, then pixels
   float* windows;  // [point][tile][source channel]
+  float* kernels;  // [point][source channel of a chunk][result channel of a panel]
   float* sums;     // [point][tile][result channel of a panel]
   float* tiles;    // a line that nobody reads, then [position][result channel of a panel]
   float* weights;  // packed kernels before they are transformed
@@ -68,7 +72,10 @@ class DataStep : public Step {
   // Distances from point to point, in floats; none is a multiple of 4096 bytes.
   int64_t window_step() const { return boxes_.positions() * padded_sources_ + kernels::kWinogradLanes; }
   int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
-  int64_t kernel_step() const { return source_channels_ * panels_.panel_lanes() + kernels::kWinogradLanes; }
+  int64_t kernel_step() const {
+    const int64_t channels = block_units_ > 0 ? source_channels_ : std::min(source_channels_, kTermsChunk);
+    return channels * panels_.panel_lanes() + kernels::kWinogradLanes;
+  }
   int64_t window_floats() const { return kernels::kWinogradPoints * window_step(); }
   int64_t kernel_floats() const { return kernels::kWinogradPoints * kernel_step(); }
   int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
@@ -82,8 +89,8 @@ class DataStep : public Step {
   channel_lanes::WeightView weight_;
   channel_lanes::LanePanels panels_;  // a block is a panel
   channel_lanes::Boxes boxes_;        // of tiles
-  int64_t block_units_ = 1;           // pairs of a group and a panel whose kernels are transformed at once
-  int64_t batch_boxes_ = 0;           // boxes whose windows are transformed at once; 0: each job its own
+  int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
+  int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   double work_ = 0;
   channel_lanes::DataStep direct_;  // for what is not finite
   int64_t scratch_bytes_ = 0;
