@@ -13,7 +13,6 @@ constexpr int64_t kLeastChannels = 16;  // below, transforms outweigh the produc
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
-  if (computation == kBackwardWeights) return "it has no weight gradient";
   const Geometry& g = problem.geometry;
   if (g.kernel != Extent3{1, 3, 3}) return "the kernel is not 3x3";
   if (g.stride != Extent3{1, 1, 1}) return "the stride is not 1";
@@ -21,6 +20,10 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (g.pad_begin[0] != 0 || g.input_size[0] != g.output_size[0]) return "the depth is padded";
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
     return "a group has fewer than 16 channels";
+  }
+  if (computation == kBackwardWeights &&
+      (g.batch == 0 || g.output_size[0] * g.output_size[1] * g.output_size[2] == 0)) {
+    return "there is nothing to sum";
   }
   return "";
 }

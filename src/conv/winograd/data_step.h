@@ -24,11 +24,10 @@
 #include "conv/channel_lanes/data_step.h"
 #include "conv/channel_lanes/lane_panels.h"
 #include "conv/channel_lanes/weight_panels.h"
+#include "conv/winograd/sizes.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
-
-inline constexpr int64_t kTile = 4, kWindow = 6, kKernel = 3;  // results, source pixels and kernel offsets of an axis
 
 inline constexpr int64_t kSlabChannels = 32;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/winograd/data_step.h"
+#include "conv/winograd/weights_step.h"
 
 namespace canopy::conv::winograd {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
+  if (computation == kBackwardWeights) return std::make_unique<WeightsStep>(problem, ledger);
   return std::make_unique<DataStep>(problem, computation, ledger);
 }
 

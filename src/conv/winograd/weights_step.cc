@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/winograd/weights_step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked_math.h"
+#include "conv/channel_lanes/scratch.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::winograd {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kVector = 16;
+constexpr int64_t kTileChoices[] = {32, 64, 128};
+constexpr int64_t kChannelChoices[] = {64, 128, 256, 512};
+constexpr int64_t kWidestPanel = 64;       // input channels side by side
+constexpr int64_t kSlabFloats = 48 << 10;  // of a band's input: 192 KiB of a 1 MiB L2
+constexpr int64_t kMostBandColumns = 64;
+// Of the tensors' bytes and besides, for everything but further threads' working memory.
+constexpr double kRoomShare = 0.15, kMostTensorBytes = 1e15;
+constexpr int64_t kRoomBytes = int64_t{8} << 20;
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.92;  // of the products
+constexpr double kWorkASlabElem = 1.2;
+constexpr double kWorkAnInputTile = 330, kWorkAnOutputTile = 200;  // a vector of one, transformed
+constexpr double kWorkAnInputList = 360, kWorkAnOutputList = 180;  // a tile of a panel, whatever its vectors
+constexpr double kWorkASum = 4;                                    // adding a vector of products
+constexpr double kWorkATileCall = 60;
+constexpr double kWorkABack = 250;  // a vector of products transformed back
+constexpr double kWorkAStore = 1.5;
+constexpr double kWorkARegion = 2000;
+
+}  // namespace
+
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : direct_(problem, &direct_ledger_) {
+  const Geometry& g = problem.geometry;
+  input_channels_ = g.group_input_channels();
+  output_channels_ = g.group_output_channels();
+  images_ = g.batch * g.output_size[0];
+  rows_ = CeilDiv(g.output_size[1], kTile);
+  columns_ = CeilDiv(g.output_size[2], kTile);
+  ChooseCut(problem);
+  room_ = RoomOf(cut_, exec::ThreadCount());
+  room_handle_ =
+      ledger->Book("transformed tiles and their products", std::max(room_.total, direct_ledger_.total_bytes()));
+}
+
+void WeightsStep::ChooseCut(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  const auto bytes = [](const Operand& operand, int64_t planes, const Extent3& size) {
+    double elems = static_cast<double>(planes);
+    for (const int64_t extent : size) elems *= static_cast<double>(extent);
+    return elems * static_cast<double>(numerics::ElementBytes(operand.dtype));
+  };
+  const double tensors = bytes(problem.input, g.batch * g.input_channels, g.input_size) +
+                         bytes(problem.output, g.batch * g.output_channels, g.output_size) +
+                         bytes(problem.weight_result, g.output_channels * input_channels_, g.kernel);
+  const int64_t room = kRoomBytes + static_cast<int64_t>(kRoomShare * std::min(tensors, kMostTensorBytes));
+  const TileBands bands = ChooseBands();
+  bool chosen = false;
+  int64_t last_tiles = 0;
+  for (const int64_t tiles : kTileChoices) {
+    Cut cut = CutTiles(bands, tiles);
+    if (cut.chunk_tiles == last_tiles) continue;
+    last_tiles = cut.chunk_tiles;
+    for (const int64_t inputs : kChannelChoices) {
+      for (const int64_t outputs : kChannelChoices) {
+        for (const bool all_outputs : {false, true}) {
+          CutChannels(inputs, outputs, all_outputs, &cut);
+          if (chosen && RoomOf(cut, 1).total > room) continue;
+          cut.work = WorkOf(g, cut);
+          if (!chosen || cut.work < cut_.work) cut_ = cut;
+          chosen = true;
+        }
+      }
+    }
+  }
+}
+
+// Whole rows of planes, unless those are very long: then channels are read in long stretches. As many rows as the cache
+// takes, for few to be read twice.
+TileBands WeightsStep::ChooseBands() const {
+  const auto pixels = [](int64_t tiles) { return tiles * kTile + kWindow - kTile; };
+  const int64_t columns = CeilDiv(columns_, CeilDiv(columns_, kMostBandColumns));
+  const int64_t most_rows = std::max<int64_t>(1, kSlabFloats / (pixels(columns) * kWidestPanel * kTile));
+  return TileBands(images_, rows_, columns_, CeilDiv(rows_, CeilDiv(rows_, most_rows)), columns);
+}
+
+WeightsStep::Cut WeightsStep::CutTiles(const TileBands& bands, int64_t most_tiles) const {
+  Cut cut;
+  cut.bands = bands;
+  const int64_t tiles = images_ * rows_ * columns_;
+  cut.chunk_bands = CeilDiv(bands.count(), CeilDiv(tiles, most_tiles));
+  cut.chunks = CeilDiv(bands.count(), cut.chunk_bands);
+  cut.chunk_tiles = std::min(tiles, cut.chunk_bands * bands.rows() * bands.columns());
+  return cut;
+}
+
+void WeightsStep::CutChannels(int64_t inputs, int64_t outputs, bool all_outputs, Cut* cut) const {
+  cut->inputs_panel = RoundUp(CeilDiv(input_channels_, CeilDiv(input_channels_, kWidestPanel)), kVector);
+  const int64_t panels = CeilDiv(input_channels_, cut->inputs_panel);
+  cut->input_panels = CeilDiv(panels, CeilDiv(panels, std::max<int64_t>(1, inputs / cut->inputs_panel)));
+  cut->lanes = channel_lanes::LanePanels(output_channels_, outputs);
+  cut->all_outputs = all_outputs;
+}
+
+double WeightsStep::WorkOf(const Geometry& g, const Cut& cut) const {
+  const double channels = static_cast<double>(input_channels_), tiles = static_cast<double>(images_ * rows_ * columns_);
+  const double vectors = static_cast<double>(RoundUp(output_channels_, kVector) / kVector);
+  const double input_vectors = static_cast<double>(RoundUp(input_channels_, kVector) / kVector);
+  const double chunks = static_cast<double>(cut.chunks), lane_blocks = static_cast<double>(cut.lanes.blocks());
+  const double input_blocks = static_cast<double>(CeilDiv(input_channels_, cut.block_inputs()));
+  const bool once = cut.chunks == 1;
+  const double input_turns = once ? 1 : lane_blocks;
+  const double output_turns = once && (cut.all_outputs || cut.lanes.blocks() == 1) ? 1 : input_blocks;
+  const auto slab = [&](int64_t tile) {  // elements a tile and channel
+    const int64_t height = cut.bands.rows() * kTile + tile - kTile;
+    const int64_t width = cut.bands.columns() * kTile + tile - kTile;
+    return static_cast<double>(std::min(height, g.output_size[1]) * std::min(width, g.output_size[2])) /
+           static_cast<double>(cut.bands.rows() * cut.bands.columns());
+  };
+  const double input_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel));
+  const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
+  const double transforms =
+      tiles * (input_turns * (input_vectors * (kVector * slab(kWindow) * kWorkASlabElem + kWorkAnInputTile) +
+                              input_panels * kWorkAnInputList) +
+               output_turns * (vectors * (kVector * slab(kTile) * kWorkASlabElem + kWorkAnOutputTile) +
+                               output_panels * kWorkAnOutputList));
+  const double sums = chunks * static_cast<double>(CeilDiv(cut.chunk_tiles, kTilesASum));
+  const double calls = sums * kPoints * channels / cut.lanes.most_rows() * vectors * kVector /
+                       static_cast<double>(cut.lanes.panel_lanes());
+  const double products =
+      kPoints * channels * vectors * (tiles / kEfficiency + sums * kWorkASum) + calls * kWorkATileCall;
+  const double back = static_cast<double>(CeilDiv(cut.chunks, cut.turn_chunks())) * channels * vectors * kWorkABack +
+                      channels * vectors * kVector * kTaps * kWorkAStore;
+  const double regions = (2 * chunks + 1) * input_blocks * lane_blocks * kWorkARegion;
+  return static_cast<double>(g.groups) * (transforms + products + back + regions);
+}
+
+bool WeightsStep::Deep(const Cut& cut) const { return cut.chunks > cut.turn_chunks(); }
+
+WeightsStep::Room WeightsStep::RoomOf(const Cut& cut, int threads) const {
+  channel_lanes::Carver carver(nullptr);
+  Room room;
+  const auto floats = [&carver](int64_t count) {
+    const int64_t at = carver.used();
+    carver.Take<float>(count);
+    return at;
+  };
+  const int64_t pairs = cut.input_panels * cut.output_panels();
+  room.inputs = floats(cut.input_panels * cut.inputs_floats());
+  room.outputs = floats(cut.output_blocks_kept() * cut.output_panels() * cut.outputs_floats());
+  room.products = floats(pairs * cut.products_floats());
+  room.sums = floats(Deep(cut) ? pairs * cut.taps_floats() : 0);
+  room.flag = carver.used();
+  carver.Take<std::atomic<int>>(1);
+  room.scratch = carver.used();
+  ScratchAt(cut, nullptr, &room.scratch_bytes);
+  room.total = room.scratch + room.scratch_bytes * threads;
+  return room;
+}
+
+WeightsScratch WeightsStep::ScratchAt(const Cut& cut, char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  WeightsScratch scratch;
+  const int64_t height = cut.bands.rows() * kTile, width = cut.bands.columns() * kTile;
+  const int64_t input = ((height + 2) * (width + 2) + 1) * cut.inputs_panel;
+  const int64_t output = (height * width + 1) * cut.row_lanes();
+  scratch.slab = carver.Take<float>(std::max(input, output));
+  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.offsets = carver.Take<int64_t>(kPoints);
+  scratch.taps = carver.Take<float>(kStoreRows * kTaps * cut.row_lanes());
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string WeightsStep::Describe() const {
+  return "chunks of " + std::to_string(cut_.chunk_tiles) + " tiles in bands of " + std::to_string(cut_.bands.rows()) +
+         "x" + std::to_string(cut_.bands.columns()) + ", blocks of " + std::to_string(cut_.input_panels) + "x" +
+         std::to_string(cut_.inputs_panel) + " input by " + std::to_string(cut_.output_panels()) + "x" +
+         std::to_string(cut_.lanes.panel_lanes()) + " output channels";
+}
+
+}  // namespace canopy::conv::winograd
