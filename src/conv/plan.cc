@@ -55,6 +55,7 @@ std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only) {
   double work = 0;
   for (Computation computation : kAll) {
     if ((problem.computations & computation) == 0) continue;
+    plan->ledger.StartOver();  // steps run one after another
     plan->steps.push_back(PlanStep(problem, computation, only, &plan->ledger));
     work += plan->steps.back().step->Work();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/workspace_ledger.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/checked_math.h"
@@ -9,12 +10,13 @@ namespace canopy::plan {
 
 int WorkspaceLedger::Book(std::string name, int64_t bytes) {
   constexpr int64_t kMost = int64_t{1} << 62;
-  if (bytes < 0 || bytes > kMost - end_) {
+  if (bytes < 0 || bytes > kMost - at_) {
     overflowed_ = true;
     bytes = 0;
   }
-  entries_.push_back({std::move(name), end_, bytes});
-  end_ = base::RoundUp(end_ + bytes, kAlignment);
+  entries_.push_back({std::move(name), at_, bytes});
+  at_ = base::RoundUp(at_ + bytes, kAlignment);
+  end_ = std::max(end_, at_);
   return static_cast<int>(entries_.size()) - 1;
 }
 

@@ -22,6 +22,9 @@ class WorkspaceLedger {
   // Books `bytes` and returns the handle. A negative size or one past 2^62 marks the ledger as overflowed.
   int Book(std::string name, int64_t bytes);
 
+  // What is booked from here on is used when nothing that was booked before is, and lies in the same place.
+  void StartOver() { at_ = 0; }
+
   // Where entry `handle` lies, given the caller's workspace (of any alignment).
   // REQUIRES: `workspace` has total_bytes() bytes; handle is from Book.
   void* Fetch(void* workspace, int handle) const;
@@ -33,7 +36,8 @@ class WorkspaceLedger {
 
  private:
   std::vector<Entry> entries_;
-  int64_t end_ = 0;
+  int64_t at_ = 0;   // of the next entry
+  int64_t end_ = 0;  // of the furthest
   bool overflowed_ = false;
 };
 

@@ -28,6 +28,21 @@ TEST(WorkspaceLedgerTest, EntriesAreAlignedDisjointAndInsideTheWorkspaceAtAnyAdd
   }
 }
 
+TEST(WorkspaceLedgerTest, WhatStartsOverSharesThePlaceOfWhatWasThere) {
+  WorkspaceLedger ledger;
+  ledger.Book("first", 1000);
+  const int second = ledger.Book("second", 1000);
+  const int64_t both = ledger.total_bytes();
+  ledger.StartOver();
+  const int third = ledger.Book("third", 500);
+  EXPECT_EQ(ledger.entries()[static_cast<size_t>(third)].offset, 0);
+  EXPECT_EQ(ledger.total_bytes(), both);
+  const int fourth = ledger.Book("fourth", 3000);
+  EXPECT_GE(ledger.entries()[static_cast<size_t>(fourth)].offset, 500);
+  EXPECT_GT(ledger.total_bytes(), both);
+  EXPECT_GT(ledger.entries()[static_cast<size_t>(second)].offset, 0);
+}
+
 TEST(WorkspaceLedgerTest, ASizeThatCannotBeIsAnOverflowNotAWrap) {
   WorkspaceLedger ledger;
   ledger.Book("most", int64_t{1} << 61);
