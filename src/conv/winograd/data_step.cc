@@ -16,7 +16,8 @@ using base::RoundUp;
 constexpr int64_t kTiles = 64;                      // of a box: what a point's kernels, once in the L1, are worth
 constexpr int64_t kFewTiles = 128;                  // whose sums for a panel stay in the L2
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
-constexpr int64_t kSharedWindowBytes = int64_t{32} << 20;  // likewise
+constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
+constexpr double kSharedPart = 0.15;                // of the tensors' bytes
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
@@ -37,6 +38,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     : forward_(computation == kForward),
       weight_(problem, computation == kForward),
       direct_(problem, computation, ledger) {
+  ledger->StartOver();  // its time is after this step's own
   const Geometry& g = problem.geometry;
   source_ = forward_ ? problem.input : problem.output;
   result_ = forward_ ? problem.output_result : problem.input_result;
@@ -69,7 +71,9 @@ void DataStep::ChooseCut(const Geometry& g) {
   boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, kTiles);
   work_ = EstimateWork(g);  // algorithms are compared by it: nothing here depends on the threads
   const channel_lanes::Boxes whole(g.batch, size, {1, 1, 1}, kFewTiles);
-  if (whole.count() == 1 && units(g) >= 2 * exec::ThreadCount()) {
+  const int64_t budget = kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
+  const int64_t tile_bytes = g.groups * padded_sources_ * kernels::kWinogradPoints * int64_t{sizeof(float)};
+  if (whole.count() == 1 && whole.positions() * tile_bytes <= budget && units(g) >= 2 * exec::ThreadCount()) {
     boxes_ = whole;
     block_units_ = 0;
     batch_boxes_ = 1;
@@ -81,7 +85,20 @@ void DataStep::ChooseCut(const Geometry& g) {
   const bool all = block_units_ == units(g);
   if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
   const int64_t box_bytes = g.groups * window_floats() * int64_t{sizeof(float)};
-  batch_boxes_ = std::clamp<int64_t>(kSharedWindowBytes / box_bytes, 1, boxes_.count());
+  batch_boxes_ = std::clamp<int64_t>((budget - block_units_ * bytes) / box_bytes, 1, boxes_.count());
+}
+
+// Of source, result and weights.
+double DataStep::TensorBytes(const Geometry& g) const {
+  double bytes =
+      static_cast<double>(g.output_channels * g.group_input_channels() * g.taps()) * static_cast<double>(sizeof(float));
+  const auto add = [&](int64_t channels, const Extent3& size, numerics::DType dtype) {
+    bytes += static_cast<double>(g.batch * g.groups * channels) * static_cast<double>(size[0] * size[1] * size[2]) *
+             static_cast<double>(numerics::ElementBytes(dtype));
+  };
+  add(source_channels_, source_size_, source_.dtype);
+  add(result_channels_, result_size_, result_.dtype);
+  return bytes;
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {

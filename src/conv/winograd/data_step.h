@@ -65,6 +65,7 @@ class DataStep : public Step {
   friend class DataRun;
 
   void ChooseCut(const Geometry& geometry);
+  double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
