@@ -27,60 +27,119 @@ class WeightsRun {
         input_(buffers.input, p_.input.dtype, p_.rule),
         output_(buffers.output, p_.output.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        inputs_(reinterpret_cast<float*>(room + s_.room_.inputs)),
-        outputs_(reinterpret_cast<float*>(room + s_.room_.outputs)),
-        products_(reinterpret_cast<float*>(room + s_.room_.products)),
-        sums_(s_.Deep(cut_) ? reinterpret_cast<float*>(room + s_.room_.sums) : nullptr),
+        sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
+        shared_(room + s_.room_.shared),
         scratch_(room + s_.room_.scratch),
         nonfinite_(new (room + s_.room_.flag) std::atomic<int>(0)) {}
 
   // False: some result is not finite.
   bool Run() const {
-    for (int64_t group = 0; group < p_.geometry.groups; ++group) {
-      for (int64_t first = 0; first < s_.input_channels_; first += cut_.block_inputs()) {
-        for (int64_t lanes = 0; lanes < cut_.lanes.blocks(); ++lanes) {
-          Block block{group, first, std::min(cut_.block_inputs(), s_.input_channels_ - first), lanes};
-          RunBlock(block);
-        }
-      }
-    }
+    cut_.apart ? RunApart() : RunTogether();
     return nonfinite_->load(std::memory_order_relaxed) == 0;
   }
 
  private:
   struct Block {
-    int64_t group, first_input, inputs;  // channels of the group
-    int64_t lanes;                       // number of its lane block
+    int64_t index, group, first_input, inputs;  // channels of the group
+    int64_t lanes;                              // number of its lane block
   };
   // Bands [begin, end).
   struct Chunk {
     int64_t begin, end, first_tile, tiles;
   };
+  // Where a block is worked on: by one thread, or by all.
+  struct Desk {
+    WeightsTiles tiles;
+    float* sums;  // of a block; nullptr: one turn is all
+    bool stores;  // what the last turn leaves is the result
+    int worker;   // or kEveryone
+  };
+  static constexpr int kEveryone = -1;
 
   bool serial() const { return cut_.work < kSerialWork; }
-  WeightsScratch ScratchOf(int worker) const {
-    return s_.ScratchAt(cut_, scratch_ + worker * s_.room_.scratch_bytes, nullptr);
-  }
-  int64_t InputPanels(const Block& block) const { return CeilDiv(block.inputs, cut_.inputs_panel); }
-  float* OutputsOf(const Block& block, int64_t panel) const {
-    const int64_t kept = cut_.all_outputs ? block.lanes : 0;
-    return outputs_ + (kept * cut_.output_panels() + panel) * cut_.outputs_floats();
-  }
-  float* ProductsOf(int64_t input_panel, int64_t output_panel) const {
-    return products_ + (input_panel * cut_.output_panels() + output_panel) * cut_.products_floats();
+  char* ScratchOf(int worker) const { return scratch_ + worker * s_.room_.scratch_bytes; }
+  WeightsScratch Scratch(int worker) const { return s_.ScratchAt(cut_, ScratchOf(worker), nullptr); }
+
+  template <class F>
+  void Each(const Desk& desk, int64_t jobs, const F& job) const {
+    if (desk.worker == kEveryone) return exec::ParallelFor(jobs, serial(), job);
+    for (int64_t index = 0; index < jobs; ++index) job(index, desk.worker);
   }
 
-  void RunBlock(const Block& block) const {
-    for (int64_t index = 0; index < cut_.chunks; ++index) {
+  Block BlockAt(int64_t index) const {
+    const int64_t lane_blocks = cut_.lanes.blocks(), input_blocks = s_.InputBlocks(cut_);
+    Block block;
+    block.index = index;
+    block.lanes = index % lane_blocks;
+    block.first_input = index / lane_blocks % input_blocks * cut_.block_inputs();
+    block.inputs = std::min(cut_.block_inputs(), s_.input_channels_ - block.first_input);
+    block.group = index / (lane_blocks * input_blocks);
+    return block;
+  }
+
+  // Block after block.
+  void RunTogether() const {
+    const Desk desk{s_.TilesAt(cut_, shared_, nullptr), s_.Deep(cut_) ? sums_ : nullptr, true, kEveryone};
+    for (int64_t index = 0; index < s_.Blocks(cut_); ++index) RunChunks(BlockAt(index), 0, cut_.chunks, desk);
+  }
+
+  // Blocks and segments of chunks side by side.
+  void RunApart() const {
+    const int64_t segments = cut_.segments;
+    exec::ParallelFor(s_.Blocks(cut_) * segments, serial(), [&](int64_t index, int worker) {
+      const WeightsScratch scratch = Scratch(worker);
+      const int64_t begin = index % segments * cut_.segment_chunks;
+      float* sums = segments > 1 ? sums_ + index * cut_.sums_floats() : s_.Deep(cut_) ? scratch.sums : nullptr;
+      RunChunks(BlockAt(index / segments), begin, std::min(cut_.chunks, begin + cut_.segment_chunks),
+                {scratch.tiles, sums, segments == 1, worker});
+    });
+    if (segments == 1) return;
+    const int64_t pieces = CeilDiv(cut_.block_inputs(), kStoreRows) * cut_.output_panels();
+    exec::ParallelFor(s_.Blocks(cut_) * pieces, serial(), [&](int64_t index, int worker) {
+      const Block block = BlockAt(index / pieces);
+      const int64_t first_input = index % pieces / cut_.output_panels() * kStoreRows;
+      const int64_t output_panel = index % cut_.output_panels();
+      if (first_input >= block.inputs || output_panel >= cut_.lanes.panels(block.lanes)) return;
+      Reduce(block, first_input, output_panel, Scratch(worker));
+    });
+  }
+
+  // The fixed order of the sum over segments.
+  void Reduce(const Block& block, int64_t first_input, int64_t output_panel, const WeightsScratch& scratch) const {
+    const int64_t rows = std::min(kStoreRows, block.inputs - first_input);
+    float* sum = sums_ + block.index * cut_.segments * cut_.sums_floats() + SumsOffset(first_input, output_panel);
+    for (int64_t segment = 1; segment < cut_.segments; ++segment) {
+      kernels::Lines().add(sum + segment * cut_.sums_floats(), rows * kTaps * cut_.row_lanes(), sum);
+    }
+    Store(block, first_input, rows, output_panel, sum, scratch);
+  }
+
+  int64_t InputPanels(const Block& block) const { return CeilDiv(block.inputs, cut_.inputs_panel); }
+  float* OutputsOf(const Block& block, const Desk& desk, int64_t panel) const {
+    const int64_t kept = cut_.all_outputs ? block.lanes : 0;
+    return desk.tiles.outputs + (kept * cut_.output_panels() + panel) * cut_.outputs_floats();
+  }
+  float* ProductsOf(const Desk& desk, int64_t input_panel, int64_t output_panel) const {
+    return desk.tiles.products + (input_panel * cut_.output_panels() + output_panel) * cut_.products_floats();
+  }
+  int64_t SumsOffset(int64_t first_input, int64_t output_panel) const {
+    const int64_t panel = first_input / cut_.inputs_panel * cut_.output_panels() + output_panel;
+    return panel * cut_.taps_floats() + first_input % cut_.inputs_panel * kTaps * cut_.row_lanes();
+  }
+
+  // Chunks [begin, end).
+  void RunChunks(const Block& block, int64_t begin, int64_t end, const Desk& desk) const {
+    for (int64_t index = begin; index < end; ++index) {
       Chunk chunk;
       chunk.begin = index * cut_.chunk_bands;
       chunk.end = std::min(cut_.bands.count(), chunk.begin + cut_.chunk_bands);
       chunk.first_tile = cut_.bands.At(chunk.begin).before;
       chunk.tiles = cut_.bands.At(chunk.end).before - chunk.first_tile;
-      Transform(block, chunk);
-      Multiply(block, chunk, index % cut_.turn_chunks() != 0);
-      const bool last = index + 1 == cut_.chunks;
-      if (last || (index + 1) % cut_.turn_chunks() == 0) Finish(block, index < cut_.turn_chunks(), last);
+      const int64_t turn = cut_.turn_chunks(), done = index - begin;
+      Transform(block, chunk, desk);
+      Multiply(block, chunk, desk, done % turn != 0);
+      const bool last = index + 1 == end;
+      if (last || (done + 1) % turn == 0) Finish(block, desk, done < turn, last && desk.stores);
     }
   }
 
@@ -94,23 +153,24 @@ class WeightsRun {
     SlabShape slab;
   };
 
-  // Which panels of a block wait to be transformed: what the blocks before left is not transformed again.
+  // Which panels of a block wait to be transformed: what the blocks before left there is not transformed again.
   struct Panels {
     int64_t inputs, outputs;
     int64_t all() const { return inputs + outputs; }
   };
 
   Panels PanelsOf(const Block& block) const {
-    const bool inputs = cut_.chunks > 1 || block.lanes == 0;
-    const bool outputs = cut_.chunks > 1 || block.first_input == 0 || (!cut_.all_outputs && cut_.lanes.blocks() > 1);
+    const bool all = cut_.apart || cut_.chunks > 1;
+    const bool inputs = all || block.lanes == 0;
+    const bool outputs = all || block.first_input == 0 || (!cut_.all_outputs && cut_.lanes.blocks() > 1);
     return {inputs ? InputPanels(block) : 0, outputs ? cut_.lanes.panels(block.lanes) : 0};
   }
 
-  void Transform(const Block& block, const Chunk& chunk) const {
+  void Transform(const Block& block, const Chunk& chunk, const Desk& desk) const {
     const Panels panels = PanelsOf(block);
     const int64_t first = chunk.begin * panels.all();
-    exec::ParallelFor((chunk.end - chunk.begin) * panels.all(), serial(), [&](int64_t index, int worker) {
-      TransformPiece(block, chunk, PieceAt(block, panels, first + index), ScratchOf(worker));
+    Each(desk, (chunk.end - chunk.begin) * panels.all(), [&](int64_t index, int worker) {
+      TransformPiece(block, chunk, PieceAt(block, panels, first + index), desk, Scratch(worker));
     });
   }
 
@@ -155,13 +215,15 @@ class WeightsRun {
     return {low, 1, high - low};
   }
 
-  void TransformPiece(const Block& block, const Chunk& chunk, const Piece& piece, const WeightsScratch& scratch) const {
+  void TransformPiece(const Block& block, const Chunk& chunk, const Piece& piece, const Desk& desk,
+                      const WeightsScratch& scratch) const {
     const int64_t row_floats = piece.slab.panel, zeros = piece.slab.PanelFloats();
     LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, piece.slab, scratch.lines,
              scratch.slab);
     std::memset(scratch.slab + zeros, 0, static_cast<size_t>(row_floats) * sizeof(float));
     const auto transform = piece.inputs ? kernels::Winograd().input : kernels::Winograd().gradient;
-    float* to = piece.inputs ? inputs_ + piece.panel * cut_.inputs_floats() : OutputsOf(block, piece.panel);
+    float* to =
+        piece.inputs ? desk.tiles.inputs + piece.panel * cut_.inputs_floats() : OutputsOf(block, desk, piece.panel);
     to += (piece.band.before - chunk.first_tile) * row_floats;
     for (int64_t tile = 0; tile < piece.band.tiles(); ++tile) {
       ListPixels(piece, tile / piece.band.columns, tile % piece.band.columns, scratch.offsets);
@@ -184,22 +246,24 @@ class WeightsRun {
     }
   }
 
-  void Multiply(const Block& block, const Chunk& chunk, bool accumulate) const {
+  void Multiply(const Block& block, const Chunk& chunk, const Desk& desk, bool accumulate) const {
     const int64_t input_panels = InputPanels(block), output_panels = cut_.lanes.panels(block.lanes);
     const int64_t pairs = input_panels * output_panels;
-    exec::ParallelFor(kPoints * pairs, serial(), [&](int64_t index, int) {
-      MultiplyPoint(block, chunk, index / pairs, index % pairs / output_panels, index % output_panels, accumulate);
+    Each(desk, kPoints * pairs, [&](int64_t index, int) {
+      MultiplyPoint(block, chunk, desk, index / pairs, index % pairs / output_panels, index % output_panels,
+                    accumulate);
     });
   }
 
-  void MultiplyPoint(const Block& block, const Chunk& chunk, int64_t point, int64_t input_panel, int64_t output_panel,
-                     bool accumulate) const {
+  void MultiplyPoint(const Block& block, const Chunk& chunk, const Desk& desk, int64_t point, int64_t input_panel,
+                     int64_t output_panel, bool accumulate) const {
     const kernels::GatherTiles& tiles = cut_.lanes.tiles(block.lanes, output_panel);
     const int64_t lanes = cut_.row_lanes();
     const int64_t rows = std::min(cut_.inputs_panel, block.inputs - input_panel * cut_.inputs_panel);
-    const float* a = inputs_ + input_panel * cut_.inputs_floats() + point * cut_.point_rows() * cut_.inputs_panel;
-    const float* b = OutputsOf(block, output_panel) + point * cut_.point_rows() * lanes;
-    float* products = ProductsOf(input_panel, output_panel) + point * cut_.product_step();
+    const float* a =
+        desk.tiles.inputs + input_panel * cut_.inputs_floats() + point * cut_.point_rows() * cut_.inputs_panel;
+    const float* b = OutputsOf(block, desk, output_panel) + point * cut_.point_rows() * lanes;
+    float* products = ProductsOf(desk, input_panel, output_panel) + point * cut_.product_step();
     int64_t result_offsets[kernels::GatherTiles::kMostRows];
     for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) result_offsets[r] = r * lanes;
     kernels::GatherRun run{};
@@ -226,19 +290,20 @@ class WeightsRun {
   }
 
   // Transforms the products back and adds them to the sums, or stores.
-  void Finish(const Block& block, bool first, bool last) const {
+  void Finish(const Block& block, const Desk& desk, bool first, bool store) const {
     const int64_t output_panels = cut_.lanes.panels(block.lanes);
     const int64_t pieces = CeilDiv(block.inputs, kStoreRows);
-    exec::ParallelFor(pieces * output_panels, serial(), [&](int64_t index, int worker) {
-      FinishPiece(block, index / output_panels * kStoreRows, index % output_panels, first, last, ScratchOf(worker));
+    Each(desk, pieces * output_panels, [&](int64_t index, int worker) {
+      FinishPiece(block, desk, index / output_panels * kStoreRows, index % output_panels, first, store,
+                  Scratch(worker));
     });
   }
 
-  void FinishPiece(const Block& block, int64_t first_input, int64_t output_panel, bool first, bool last,
-                   const WeightsScratch& scratch) const {
+  void FinishPiece(const Block& block, const Desk& desk, int64_t first_input, int64_t output_panel, bool first,
+                   bool store, const WeightsScratch& scratch) const {
     const int64_t lanes = cut_.row_lanes(), rows = std::min(kStoreRows, block.inputs - first_input);
     const int64_t input_panel = first_input / cut_.inputs_panel, row = first_input % cut_.inputs_panel;
-    const float* products = ProductsOf(input_panel, output_panel) + row * lanes;
+    const float* products = ProductsOf(desk, input_panel, output_panel) + row * lanes;
     int64_t offsets[kTaps];
     for (int64_t tap = 0; tap < kTaps; ++tap) offsets[tap] = tap * lanes;
     for (int64_t r = 0; r < rows; ++r) {
@@ -246,9 +311,8 @@ class WeightsRun {
                                         scratch.taps + r * kTaps * lanes, offsets);
     }
     float* taps = scratch.taps;
-    if (sums_ != nullptr) {
-      float* sums =
-          sums_ + (input_panel * cut_.output_panels() + output_panel) * cut_.taps_floats() + row * kTaps * lanes;
+    if (desk.sums != nullptr) {
+      float* sums = desk.sums + SumsOffset(first_input, output_panel);
       const int64_t floats = rows * kTaps * lanes;
       if (first) {
         std::memcpy(sums, taps, static_cast<size_t>(floats) * sizeof(float));
@@ -257,7 +321,7 @@ class WeightsRun {
       }
       taps = sums;
     }
-    if (last) Store(block, first_input, rows, output_panel, taps, scratch);
+    if (store) Store(block, first_input, rows, output_panel, taps, scratch);
   }
 
   // Whether one of the first `count` floats of a row is; what follows belongs to no channel.
@@ -296,10 +360,8 @@ class WeightsRun {
   const ConvProblem& p_;
   LineReader input_, output_;
   LineWriter result_;
-  float* inputs_;
-  float* outputs_;
-  float* products_;
   float* sums_;
+  char* shared_;
   char* scratch_;
   std::atomic<int>* nonfinite_;
 };

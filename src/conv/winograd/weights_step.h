@@ -4,7 +4,11 @@
 //   products[point][input channel][output channel] = sum over tiles of inputs[point][tile][input channel] *
 //                                                    outputs[point][tile][output channel],
 // and a transform back gives the nine taps. A chunk of tiles is transformed for a block of input by a block of output
-// channels, then multiplied, then the next chunk is added. Nothing depends on the number of threads.
+// channels, then multiplied, then the next chunk is added.
+//
+// Where there are blocks and chunks enough, each thread takes a block and a segment of the chunks and works apart, and
+// segments, whose number depends on the problem only, are added in order. Else all threads work on one block together,
+// so that what is transformed serves several blocks.
 #ifndef CANOPY_CONV_WINOGRAD_WEIGHTS_STEP_H_
 #define CANOPY_CONV_WINOGRAD_WEIGHTS_STEP_H_
 
@@ -25,12 +29,22 @@ inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at 
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;
 
+// Of one chunk and block.
+struct WeightsTiles {
+  float* inputs;    // [panel][point][tile][channel of the panel]
+  float* outputs;   // likewise
+  float* products;  // [input panel][output panel][point][input channel][output channel]
+};
+
 // One thread's working memory.
 struct WeightsScratch {
   float* slab;  // of a band, and a pixel of zeros behind it
   channel_lanes::SlabScratch lines;
   int64_t* offsets;  // of a band's tiles' pixels
   float* taps;       // [kStoreRows][kTaps][lanes of a panel]
+  // Where threads work apart.
+  WeightsTiles tiles;
+  float* sums;  // [input panel][output panel][input channel][tap][output channel]
 };
 
 class WeightsStep : public Step {
@@ -54,6 +68,8 @@ class WeightsStep : public Step {
     int64_t chunk_bands = 1, chunks = 0;
     int64_t chunk_tiles = 1;   // of the longest chunk
     bool all_outputs = false;  // of a group stay transformed, not a block's only
+    bool apart = false;        // each thread works on a block and segment of its own; else all on one after another
+    int64_t segments = 1, segment_chunks = 1;  // added in order
     double work = 0;
 
     int64_t block_inputs() const { return inputs_panel * input_panels; }
@@ -69,22 +85,28 @@ class WeightsStep : public Step {
     int64_t product_step() const { return (inputs_panel + 1) * row_lanes(); }  // from point to point
     int64_t products_floats() const { return kPoints * product_step(); }       // of a pair of panels
     int64_t taps_floats() const { return inputs_panel * kTaps * row_lanes(); }
+    int64_t sums_floats() const { return input_panels * output_panels() * taps_floats(); }  // of a block
   };
 
   // Where things lie in the workspace, in bytes.
   struct Room {
-    int64_t inputs, outputs, products, sums, scratch, flag, scratch_bytes, total;
+    int64_t shared, sums, flag, scratch, scratch_bytes, total;
   };
 
   void ChooseCut(const ConvProblem& problem);
   TileBands ChooseBands() const;
   Cut CutTiles(const TileBands& bands, int64_t most_tiles) const;
-  void CutChannels(int64_t inputs, int64_t outputs, bool all_outputs, Cut* cut) const;
+  void CutChannels(int64_t inputs, int64_t outputs, Cut* cut) const;
+  void CutSegments(Cut* cut) const;
   double WorkOf(const Geometry& geometry, const Cut& cut) const;
   Room RoomOf(const Cut& cut, int threads) const;
-  bool Deep(const Cut& cut) const;
+  bool Deep(const Cut& cut) const { return cut.segment_chunks > cut.turn_chunks(); }
+  int64_t InputBlocks(const Cut& cut) const { return base::CeilDiv(input_channels_, cut.block_inputs()); }
+  int64_t Blocks(const Cut& cut) const { return groups_ * InputBlocks(cut) * cut.lanes.blocks(); }
+  WeightsTiles TilesAt(const Cut& cut, char* at, int64_t* bytes) const;
   WeightsScratch ScratchAt(const Cut& cut, char* at, int64_t* bytes) const;
 
+  int64_t groups_ = 1;
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   int64_t images_ = 0, rows_ = 0, columns_ = 0;       // planes and their tiles
   Cut cut_;
