@@ -161,12 +161,11 @@ void DrawFast(Draw* draw, Geometry* g) {
   g->groups = (*draw)(0, 2) == 0 ? 2 : 1;
   g->input_channels = g->groups * ((*draw)(0, 9) == 0 ? 130 : channels[(*draw)(0, 6)]);
   g->output_channels = g->groups * ((*draw)(0, 9) == 0 ? 130 : channels[(*draw)(0, 6)]);
-  g->kernel = {1, 3, 3};
-  g->output_size = {(*draw)(1, 2), (*draw)(1, 10), (*draw)(1, 14)};
-  g->input_size[0] = g->output_size[0];
-  for (int a = 1; a < 3; ++a) {
+  g->kernel = {(*draw)(0, 2) == 0 ? (*draw)(2, 4) : 1, 3, 3};
+  g->output_size = {(*draw)(1, 3), (*draw)(1, 10), (*draw)(1, 14)};
+  for (int a = 0; a < 3; ++a) {
     g->pad_begin[a] = (*draw)(0, 5) == 0 ? (*draw)(3, 7) : (*draw)(0, 2);
-    g->input_size[a] = std::max<int64_t>(1, g->output_size[a] + 2 - g->pad_begin[a] - (*draw)(0, 2));
+    g->input_size[a] = std::max<int64_t>(1, g->output_size[a] + g->kernel[a] - 1 - g->pad_begin[a] - (*draw)(0, 2));
   }
 }
 

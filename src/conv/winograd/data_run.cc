@@ -74,11 +74,17 @@ class DataRun {
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
     channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
                                scratch.weight_offsets, scratch.weights);
-    int64_t offsets[kKernel * kKernel];  // backward data meets the kernel mirrored
-    for (int64_t tap = 0; tap < taps; ++tap) offsets[tap] = (s_.forward_ ? tap : taps - 1 - tap) * sources * lanes;
     const kernels::WinogradInFn transform = kernels::Winograd().weight;
-    for (int64_t k = 0; k < sources; ++k) {
-      transform(scratch.weights + k * lanes, offsets, lanes, to + (row + k) * lanes, s_.kernel_step());
+    for (int64_t depth = 0; depth < s_.weight_.kernel[0]; ++depth) {
+      int64_t offsets[kKernel * kKernel];  // backward data meets the kernel mirrored
+      for (int64_t i = 0; i < kKernel * kKernel; ++i) {
+        const int64_t tap = depth * kKernel * kKernel + i;
+        offsets[i] = (s_.forward_ ? tap : taps - 1 - tap) * sources * lanes;
+      }
+      float* rows = to + (depth * s_.kernel_channels() + row) * lanes;
+      for (int64_t k = 0; k < sources; ++k) {
+        transform(scratch.weights + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
+      }
     }
   }
 
@@ -100,11 +106,10 @@ class DataRun {
     shape.first_image = box.first[0];
     shape.images = box.count[0];
     shape.panel = kSlabChannels;
-    shape.axes[0] = {box.first[1], 1, box.count[1]};
-    for (int axis = 1; axis < 3; ++axis) {
+    for (int axis = 0; axis < 3; ++axis) {
       // Just what some result meets: the rest of a window would be rounded into results all the same.
-      const int64_t begin = box.first[axis + 1] * kTile + s_.shift_[axis - 1], size = s_.source_size_[axis];
-      const int64_t end = begin + Results(box, axis) + kKernel - 1;
+      const int64_t begin = box.first[axis + 1] * TileOf(axis) + s_.shift_[axis], size = s_.source_size_[axis];
+      const int64_t end = begin + Results(box, axis) + s_.weight_.kernel[axis] - 1;
       const int64_t low = std::clamp<int64_t>(begin, 0, size);
       shape.axes[axis] = {low, 1, std::max<int64_t>(0, std::min(end, size) - low)};
     }
@@ -123,7 +128,7 @@ class DataRun {
       shape.channels = std::min(kSlabChannels, end - c);
       channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + kSlabChannels);
       const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
-      for (int64_t tile = 0; tile < box.positions(); ++tile) {
+      for (int64_t tile = 0; tile < s_.windows(box.count); ++tile) {
         transform(scratch.slab, scratch.window_offsets + tile * kWindow * kWindow, lanes,
                   windows + tile * s_.padded_sources_ + c, s_.window_step());
       }
@@ -132,14 +137,18 @@ class DataRun {
 
   // Where the pixels of every tile's window stand in the slab; those in the padding are its first line.
   void ListWindows(const Box& box, const channel_lanes::SlabShape& shape, int64_t* offsets) const {
-    ForEachTile(box, [&](int64_t n, int64_t d, int64_t h, int64_t w) {
-      const int64_t row = (box.first[2] + h) * kTile + s_.shift_[0] - shape.axes[1].begin;
-      const int64_t column = (box.first[3] + w) * kTile + s_.shift_[1] - shape.axes[2].begin;
+    Box windows = box;
+    windows.count[1] += s_.weight_.kernel[0] - 1;
+    ForEachTile(windows, [&](int64_t n, int64_t slice, int64_t h, int64_t w) {
+      const int64_t depth = box.first[1] + slice + s_.shift_[0] - shape.axes[0].begin;
+      const int64_t row = (box.first[2] + h) * kTile + s_.shift_[1] - shape.axes[1].begin;
+      const int64_t column = (box.first[3] + w) * kTile + s_.shift_[2] - shape.axes[2].begin;
+      const bool depth_exists = depth >= 0 && depth < shape.axes[0].count;
       for (int64_t y = row; y < row + kWindow; ++y) {
-        const bool row_exists = y >= 0 && y < shape.axes[1].count;
+        const bool row_exists = depth_exists && y >= 0 && y < shape.axes[1].count;
         for (int64_t x = column; x < column + kWindow; ++x) {
           const bool exists = row_exists && x >= 0 && x < shape.axes[2].count;
-          *offsets++ = exists ? (1 + shape.Pixel(d, y, x) + n) * shape.panel : 0;
+          *offsets++ = exists ? (1 + shape.Pixel(depth, y, x) + n) * shape.panel : 0;
         }
       }
     });
@@ -151,7 +160,8 @@ class DataRun {
     int64_t* offsets = scratch.tile_offsets;
     int64_t tile = 0;
     ForEachTile(box, [&](int64_t n, int64_t d, int64_t h, int64_t w) {
-      scratch.row_offsets[tile] = tile * s_.padded_sources_;
+      const int64_t slice = n * (box.count[1] + s_.weight_.kernel[0] - 1) + d;
+      scratch.row_offsets[tile] = ((slice * box.count[2] + h) * box.count[3] + w) * s_.padded_sources_;
       scratch.sum_offsets[tile] = tile * lanes;
       ++tile;
       for (int64_t y = h * kTile; y < (h + 1) * kTile; ++y) {
@@ -174,9 +184,12 @@ class DataRun {
     }
   }
 
-  // Rows (axis 1) or columns (2) of the box's results.
+  static int64_t TileOf(int axis) { return axis == 0 ? 1 : kTile; }
+
+  // Depths (axis 0), rows (1) or columns (2) of the box's results.
   int64_t Results(const Box& box, int axis) const {
-    return std::min(box.count[axis + 1] * kTile, s_.result_size_[axis] - box.first[axis + 1] * kTile);
+    const int64_t tile = TileOf(axis);
+    return std::min(box.count[axis + 1] * tile, s_.result_size_[axis] - box.first[axis + 1] * tile);
   }
 
   // All channels box by box.
@@ -209,9 +222,8 @@ class DataRun {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
     ListTiles(box, lanes, scratch);
     for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
-      for (int64_t c = 0; c < s_.source_channels_; c += kTermsChunk) {
-        Multiply(panel, box.positions(), point, c, windows, panel_kernels + point * s_.kernel_step() + c * lanes,
-                 scratch);
+      for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
+        Multiply(panel, box, point, c, windows, panel_kernels + point * s_.kernel_step() + c * lanes, scratch);
       }
     }
     FinishPanel(group, panel, box, scratch);
@@ -225,14 +237,13 @@ class DataRun {
       const int64_t group = unit / panels, panel = unit % panels;
       const DataScratch scratch = Scratch(worker);
       ListTiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
-      for (int64_t c = 0; c < s_.source_channels_; c += kTermsChunk) {
-        const int64_t sources = std::min(kTermsChunk, s_.source_channels_ - c);
+      for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
+        const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
         for (int64_t k = 0; k < sources; k += kKernelChunk) {
           TransformKernel(group, panel, c + k, k, scratch, scratch.kernels);
         }
         for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
-          Multiply(panel, box.positions(), point, c, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
-                   scratch);
+          Multiply(panel, box, point, c, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(), scratch);
         }
       }
       FinishPanel(group, panel, box, scratch);
@@ -240,18 +251,23 @@ class DataRun {
   }
 
   // One point's product of the source channels of one chunk, from `first`.
-  void Multiply(int64_t panel, int64_t rows, int64_t point, int64_t first, const float* windows,
+  void Multiply(int64_t panel, const Box& box, int64_t point, int64_t first, const float* windows,
                 const float* chunk_kernels, const DataScratch& scratch) const {
     const kernels::GatherTiles& tiles = s_.panels_.tiles(panel, 0);
-    const kernels::GatherRun run{first, 0, std::min(kTermsChunk, s_.source_channels_ - first)};
+    kernels::GatherRun runs[kMostDepths];
+    for (int64_t depth = 0; depth < s_.weight_.kernel[0]; ++depth) {
+      runs[depth] = {depth * box.count[2] * box.count[3] * s_.padded_sources_ + first,
+                     depth * s_.kernel_channels() * tiles.lanes,
+                     std::min(s_.terms_chunk_, s_.source_channels_ - first)};
+    }
     kernels::GatherOperands operands{};
-    operands.runs = &run;
-    operands.run_count = 1;
+    operands.runs = runs;
+    operands.run_count = s_.weight_.kernel[0];
     operands.a = windows + point * s_.window_step();
     operands.b = chunk_kernels;
     operands.b_step = tiles.lanes;
     operands.c = scratch.sums + point * s_.sum_step();
-    const int64_t calls = base::CeilDiv(rows, tiles.most_rows);
+    const int64_t rows = box.positions(), calls = base::CeilDiv(rows, tiles.most_rows);
     for (int64_t call = 0; call < calls; ++call) {
       const int64_t begin = call * rows / calls, end = (call + 1) * rows / calls;
       operands.row_offsets = scratch.row_offsets + begin;

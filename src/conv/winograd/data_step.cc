@@ -13,7 +13,9 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
+constexpr int64_t kTerms = 128;                     // of a tile product, about: FP32 sums stay short
 constexpr int64_t kTiles = 64;                      // of a box: what a point's kernels, once in the L1, are worth
+constexpr int64_t kTilesOfDepths = 128;             // neighbouring depths share windows
 constexpr int64_t kFewTiles = 128;                  // whose sums for a panel stay in the L2
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
@@ -47,9 +49,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
-  for (int axis = 0; axis < 2; ++axis) {
-    const int64_t pad = g.pad_begin[axis + 1];
-    shift_[axis] = forward_ ? -pad : pad - (kKernel - 1);
+  terms_chunk_ = std::max<int64_t>(1, kTerms / g.kernel[0] / kKernelChunk) * kKernelChunk;
+  for (int axis = 0; axis < 3; ++axis) {
+    shift_[axis] = forward_ ? -g.pad_begin[axis] : g.pad_begin[axis] - (g.kernel[axis] - 1);
   }
   panels_ = channel_lanes::LanePanels(result_channels_, 1);
   ChooseCut(g);
@@ -68,7 +70,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 
 void DataStep::ChooseCut(const Geometry& g) {
   const Extent3 size = {result_size_[0], CeilDiv(result_size_[1], kTile), CeilDiv(result_size_[2], kTile)};
-  boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, kTiles);
+  boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, g.kernel[0] > 1 ? kTilesOfDepths : kTiles);
   work_ = EstimateWork(g);  // algorithms are compared by it: nothing here depends on the threads
   const channel_lanes::Boxes whole(g.batch, size, {1, 1, 1}, kFewTiles);
   const int64_t budget = kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
@@ -112,14 +114,18 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const channel_lanes::Extent4& box = boxes_.extent();
   const double reach = static_cast<double>((box[2] * kTile + 2) * (box[3] * kTile + 2)) /
                        static_cast<double>(std::max<int64_t>(1, box[2] * box[3] * kTile * kTile));
-  const double chunks = static_cast<double>(CeilDiv(source_channels_, kTermsChunk));
+  const double chunks = static_cast<double>(CeilDiv(source_channels_, terms_chunk_)),
+               depths = static_cast<double>(g.kernel[0]);
   const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), panels_.most_rows()) * panels_.blocks());
-  const double products = kPoints * (tiles * sources * vectors / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) +
-                                     tiles * vectors * chunks * kWorkATileVector + calls * chunks * kWorkATileCall +
-                                     boxes * sources * vectors * kWorkAKernelVector);
-  const double windows = sources * (positions * reach * kWorkASlabElem + tiles * kWorkAWindowElem);
+  const double products =
+      kPoints * (tiles * depths * sources * vectors / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) +
+                 tiles * vectors * chunks * kWorkATileVector + calls * chunks * kWorkATileCall +
+                 boxes * depths * sources * vectors * kWorkAKernelVector);
+  const double slices = (static_cast<double>(box[1]) + depths - 1) / static_cast<double>(std::max<int64_t>(1, box[1]));
+  const double windows = sources * slices * (positions * reach * kWorkASlabElem + tiles * kWorkAWindowElem);
   const double results = lanes * (positions * kWorkAStore + tiles * kWorkATileElem);
-  const double weights = sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + kWorkAKernelElem);
+  const double weights =
+      sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + depths * kWorkAKernelElem);
   return (products + windows + results + weights) * static_cast<double>(g.groups);
 }
 
@@ -128,7 +134,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   const int64_t lanes = panels_.panel_lanes(), tiles = boxes_.positions();
   const channel_lanes::Extent4& box = boxes_.extent();
-  const int64_t pixels = box[0] * box[1] * (box[2] * kTile + 2) * (box[3] * kTile + 2);
+  const int64_t pixels = box[0] * (box[1] + weight_.kernel[0] - 1) * (box[2] * kTile + 2) * (box[3] * kTile + 2);
   scratch.slab = carver.Take<float>((pixels + 1) * kSlabChannels);
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
@@ -139,7 +145,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, channel_lanes::kLines));
-  scratch.window_offsets = carver.Take<int64_t>(tiles * kWindow * kWindow);
+  scratch.window_offsets = carver.Take<int64_t>(windows(box) * kWindow * kWindow);
   scratch.tile_offsets = carver.Take<int64_t>(tiles * kTile * kTile);
   scratch.row_offsets = carver.Take<int64_t>(tiles);
   scratch.sum_offsets = carver.Take<int64_t>(tiles);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward data of 3x3 kernels by Winograd's method: the result is cut into 4x4 tiles, and
+// Forward and backward data of kernels of 3x3, or a few such depths, by Winograd's method: the result is cut into 4x4
+// tiles, and
 //   result tile[channel] = back(sum over source channels of window(tile)[source] (*) kernel[source][channel])
 // where windows of 6x6 source pixels, kernels and sums are transformed as in kernels/winograd/contract.h and (*) is the
-// product at each of the 36 points. So every point is a matrix product of tiles by source by result channels.
+// product at each of the 36 points. So every point is a matrix product of tiles by source by result channels. A
+// kernel's depths are further terms of that product: each meets the windows of another depth of the source.
 //
 // What is used again is transformed into the workspace first, in pieces that stay in the cache:
 // - kernels, where all of them do; a job then transforms the windows of a box of tiles itself and computes all
@@ -16,7 +18,6 @@
 #define CANOPY_CONV_WINOGRAD_DATA_STEP_H_
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "conv/algorithm.h"
@@ -32,8 +33,7 @@ namespace canopy::conv::winograd {
 inline constexpr int64_t kSlabChannels = 32;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
-// Source channels of one tile product. Of the problem alone, and so the order of every sum; no cut changes a bit.
-inline constexpr int64_t kTermsChunk = 128;
+inline constexpr int64_t kMostDepths = 4;     // of a kernel
 
 // One thread's working memory.
 struct DataScratch {
@@ -69,12 +69,18 @@ class DataStep : public Step {
   double EstimateWork(const Geometry& geometry) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  // Windows of a box.
+  int64_t windows(const channel_lanes::Extent4& box) const {
+    return box[0] * (box[1] + weight_.kernel[0] - 1) * box[2] * box[3];
+  }
+  int64_t kernel_channels() const {
+    return block_units_ > 0 ? source_channels_ : std::min(source_channels_, terms_chunk_);
+  }
   // Distances from point to point, in floats; none is a multiple of 4096 bytes.
-  int64_t window_step() const { return boxes_.positions() * padded_sources_ + kernels::kWinogradLanes; }
+  int64_t window_step() const { return windows(boxes_.extent()) * padded_sources_ + kernels::kWinogradLanes; }
   int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
   int64_t kernel_step() const {
-    const int64_t channels = block_units_ > 0 ? source_channels_ : std::min(source_channels_, kTermsChunk);
-    return channels * panels_.panel_lanes() + kernels::kWinogradLanes;
+    return weight_.kernel[0] * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
   }
   int64_t window_floats() const { return kernels::kWinogradPoints * window_step(); }
   int64_t kernel_floats() const { return kernels::kWinogradPoints * kernel_step(); }
@@ -85,7 +91,10 @@ class DataStep : public Step {
   Extent3 source_size_{}, result_size_{};
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   int64_t padded_sources_ = 0;
-  std::array<int64_t, 2> shift_{};  // of the source's row and column that a result's first tap meets
+  // Source channels of one tile product, a multiple of kKernelChunk. Of the problem alone, and so the order of every
+  // sum; no cut changes a bit.
+  int64_t terms_chunk_ = 0;
+  Extent3 shift_{};  // of the source coordinate that a result's first tap meets
   channel_lanes::WeightView weight_;
   channel_lanes::LanePanels panels_;  // a block is a panel
   channel_lanes::Boxes boxes_;        // of tiles
