@@ -261,6 +261,45 @@ inline void CopyRuns(const float* HWY_RESTRICT from, const int64_t* HWY_RESTRICT
   CopyRunsBy<kLineSlack>(from, offsets, runs, length, count, from_step, to, to_step);
 }
 
+inline void Zip(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t count,
+                float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Rebind<uint16_t, decltype(d)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto pairs = [&](auto low, auto high) {
+    return hn::BitCast(d, hn::Or(hn::PromoteTo(du, low), hn::ShiftLeft<16>(hn::PromoteTo(du, high))));
+  };
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    hn::StoreU(pairs(hn::LoadU(dh, even + i), odd == nullptr ? hn::Zero(dh) : hn::LoadU(dh, odd + i)), d, to + i);
+  }
+  if (i == count) return;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  for (; i < count; ++i) {
+    const uint32_t pair = even[i] | static_cast<uint32_t>(odd == nullptr ? 0 : odd[i]) << 16;
+    std::memcpy(to + i, &pair, sizeof(pair));
+  }
+#else
+  const auto tail = hn::FirstN(dh, static_cast<size_t>(count - i));
+  const auto high = odd == nullptr ? hn::Zero(dh) : hn::MaskedLoad(tail, dh, odd + i);
+  hn::BlendedStore(pairs(hn::MaskedLoad(tail, dh, even + i), high), hn::FirstN(d, static_cast<size_t>(count - i)), d,
+                   to + i);
+#endif
+}
+
+inline void ZipUpper(const float* even, const float* odd, int64_t count, float* to) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto upper = hn::Set(du, 0xFFFF0000u);
+  for (int64_t i = 0; i < count; i += lanes) {
+    auto pairs = hn::ShiftRight<16>(hn::BitCast(du, hn::LoadU(d, even + i)));
+    if (odd != nullptr) pairs = hn::Or(pairs, hn::And(hn::BitCast(du, hn::LoadU(d, odd + i)), upper));
+    hn::StoreU(hn::BitCast(d, pairs), d, to + i);
+  }
+}
+
 inline bool AnyNonfinite(const float* line, int64_t count) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -314,8 +353,8 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose,    &Interleave, &EverySecond,
-                                      &AddRows,   &CopyRuns,    &AnyNonfinite, &SumLine,    &AddLine};
+  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose, &Interleave,   &EverySecond, &AddRows,
+                                      &CopyRuns,  &Zip,         &ZipUpper,  &AnyNonfinite, &SumLine,     &AddLine};
   return kernels;
 }
 

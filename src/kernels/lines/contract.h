@@ -46,6 +46,14 @@ struct LineKernels {
   void (*copy_runs)(const float* from, const int64_t* offsets, int64_t runs, int64_t length, int64_t count,
                     int64_t from_step, float* to, int64_t to_step);
 
+  // to[i] = the pair even[i], odd[i] (0 where odd is nullptr) of 16-bit numbers, the first in the lower half, 0 <= i <
+  // count. Reads and writes nothing else.
+  void (*zip)(const uint16_t* even, const uint16_t* odd, int64_t count, float* to);
+
+  // to[i] = the pair of the upper halves of even[i] and odd[i] (0 where odd is nullptr), 0 <= i < count, a multiple of
+  // 16. `to` is `even`, or overlaps neither.
+  void (*zip_upper)(const float* even, const float* odd, int64_t count, float* to);
+
   // Whether some line[i], 0 <= i < count, is Inf or NaN.
   bool (*any_nonfinite)(const float* line, int64_t count);
 

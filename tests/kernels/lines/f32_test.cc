@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "kernels/dispatch.h"
@@ -74,6 +75,47 @@ TEST_P(LinesTest, InterleaveWritesItsRowsAndNothingElse) {
       Lines().interleave(from.data(), step, rows, columns, to.data());
       EXPECT_EQ(to, expected) << rows << " by " << columns;
     }
+  }
+}
+
+uint32_t BitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+TEST_P(LinesTest, ZipPairsTwoLinesAndWritesNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {0, 1, 3, 15, 16, 17, 33, 64}) {
+    std::vector<uint16_t> even(static_cast<size_t>(count)), odd = even;
+    for (int64_t i = 0; i < count; ++i) {
+      even[i] = static_cast<uint16_t>(0xFF80 + i);
+      odd[i] = static_cast<uint16_t>(0x8001 + 3 * i);
+    }
+    for (bool alone : {false, true}) {
+      std::vector<float> to(static_cast<size_t>(count + 20), -1.0f);
+      Lines().zip(even.data(), alone ? nullptr : odd.data(), count, to.data());
+      for (int64_t i = 0; i < count; ++i) EXPECT_EQ(BitsOf(to[i]), even[i] | (alone ? 0u : odd[i]) << 16) << i;
+      for (size_t i = static_cast<size_t>(count); i < to.size(); ++i) EXPECT_EQ(to[i], -1.0f) << i;
+    }
+  }
+}
+
+TEST_P(LinesTest, ZipUpperPairsTheUpperHalvesOfTwoLinesInPlaceToo) {
+  const ScopedTarget scoped(GetParam());
+  std::vector<float> even(48), odd(48);
+  for (int i = 0; i < 48; ++i) {
+    even[i] = static_cast<float>(i + 1);
+    odd[i] = -static_cast<float>(2 * i + 1);
+  }
+  for (bool alone : {false, true}) {
+    std::vector<float> to = even;
+    to.push_back(-1);
+    Lines().zip_upper(to.data(), alone ? nullptr : odd.data(), 48, to.data());
+    for (int i = 0; i < 48; ++i) {
+      EXPECT_EQ(BitsOf(to[i]), BitsOf(even[i]) >> 16 | (alone ? 0 : BitsOf(odd[i]) & 0xFFFF0000u)) << i;
+    }
+    EXPECT_EQ(to[48], -1);
   }
 }
 
