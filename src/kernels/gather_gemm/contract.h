@@ -8,6 +8,10 @@
 // Terms are added in the order of t, then i, with one fused multiply-add each into one accumulator an element, started
 // at 0; where `accumulate`, the sum is added to c last. So any number of rows gives the same bits for an element.
 //
+// Tiles of BF16 pairs are the same with pairs for elements: an element of a or b is 32 bits, two BF16 numbers, and a
+// term is a(0) * b(0) + a(1) * b(1), added in FP32 to the accumulator by the processor's dot product: in whatever order
+// and number of roundings that has, denormals taken for zeros. c is FP32 as ever.
+//
 // Every number of rows has a kernel of its own: nothing is padded, and only c[result_offsets[r]..+lanes) is written.
 #ifndef CANOPY_KERNELS_GATHER_GEMM_CONTRACT_H_
 #define CANOPY_KERNELS_GATHER_GEMM_CONTRACT_H_
@@ -60,6 +64,9 @@ struct GatherTilesList {
 
 // The tiles for the best instruction set that this processor has.
 GatherTilesList AllGatherTiles();
+
+// Tiles of BF16 pairs, as wide as those; `count` is 0 where the processor, or a test, has no such instructions.
+GatherTilesList PairGatherTiles();
 
 }  // namespace canopy::kernels
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// With intrinsics: Highway 1.0 has no target with BF16 dot products.
+#include <utility>
+
+#include "kernels/gather_gemm/contract.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bf16")
+namespace canopy::kernels {
+namespace {
+
+#include "kernels/gather_gemm/tiles-inl.h"
+
+// A pair travels as the float of its bits, which is never computed with.
+struct PairMath {
+  static constexpr int kRegisters = 32, kLanes = 16;
+  using V = __m512;
+
+  static __attribute__((always_inline)) V Zero() { return _mm512_setzero_ps(); }
+  static __attribute__((always_inline)) V Load(const float* from) { return _mm512_loadu_ps(from); }
+  static __attribute__((always_inline)) void Store(V v, float* to) { _mm512_storeu_ps(to, v); }
+  static __attribute__((always_inline)) V Broadcast(const float* from) { return _mm512_set1_ps(*from); }
+  static __attribute__((always_inline)) V Add(V x, V y) { return _mm512_add_ps(x, y); }
+  static __attribute__((always_inline)) V MulAdd(V x, V y, V sum) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+  }
+};
+
+GatherTilesList Tiles() { return ListGatherTiles<PairMath>(); }
+
+}  // namespace
+}  // namespace canopy::kernels
+#pragma GCC pop_options
+#endif
+
+namespace canopy::kernels {
+
+GatherTilesList PairGatherTiles() {
+#if defined(__x86_64__)
+  // A test's narrower target has no pairs.
+  if (__builtin_cpu_supports("avx512bf16") && AllGatherTiles().vector_lanes == PairMath::kLanes) return Tiles();
+#endif
+  return {};
+}
+
+}  // namespace canopy::kernels

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tiles over any arithmetic, to be included inside a namespace and under the compiler options of an instruction
+// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, and MulAdd.
+
+// kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
+// into memory.
+template <class Math, int kRows, int kVectors>
+class GatherSums {
+ public:
+  using V = typename Math::V;
+  static constexpr int kLanes = Math::kLanes;
+
+  __attribute__((always_inline)) void Clear() {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sums_[r][v] = Math::Zero();
+    }
+  }
+
+  // `row(r)` is where row r's factor stands. The fewer operands wait in registers.
+  template <class Row>
+  __attribute__((always_inline)) void Add(const Row& row, const float* __restrict__ b) {
+    if constexpr (kVectors <= kRows || kVectors < 5) {
+      V lanes[kVectors];
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) lanes[v] = Math::Load(b + v * kLanes);
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) {
+        const V factor = Math::Broadcast(row(r));
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sums_[r][v] = Math::MulAdd(factor, lanes[v], sums_[r][v]);
+      }
+    } else {
+      V factors[kRows];
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) factors[r] = Math::Broadcast(row(r));
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        const V lanes = Math::Load(b + v * kLanes);
+#pragma GCC unroll 16
+        for (int r = 0; r < kRows; ++r) sums_[r][v] = Math::MulAdd(factors[r], lanes, sums_[r][v]);
+      }
+    }
+  }
+
+  __attribute__((always_inline)) void Finish(float* __restrict__ c, const int64_t* __restrict__ offsets,
+                                             bool accumulate) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        float* to = c + offsets[r] + v * kLanes;
+        Math::Store(accumulate ? Math::Add(Math::Load(to), sums_[r][v]) : sums_[r][v], to);
+      }
+    }
+  }
+
+ private:
+  V sums_[kRows][kVectors];
+};
+
+template <class Math, int kRows, int kVectors>
+void GatherScattered(const GatherOperands& o, bool accumulate) {
+  GatherSums<Math, kRows, kVectors> sums;
+  sums.Clear();
+  for (int64_t t = 0; t < o.run_count; ++t) {
+    const GatherRun run = o.runs[t];
+    const float* __restrict__ rows[kRows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) rows[r] = o.a + run.a + o.row_offsets[r];
+    const float* __restrict__ b = o.b + run.b;
+    for (int64_t i = 0; i < run.terms; ++i) {
+      sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
+      b += o.b_step;
+    }
+  }
+  sums.Finish(o.c, o.result_offsets, accumulate);
+}
+
+inline constexpr int kCacheLine = 64;
+
+template <class Math, int kRows, int kVectors, bool kCopying>
+void GatherAdjacent(const GatherOperands& o, bool accumulate) {
+  GatherSums<Math, kRows, kVectors> sums;
+  sums.Clear();
+  const char* ahead = static_cast<const char*>(o.ahead);
+  [[maybe_unused]] float* __restrict__ copy = o.b_copy;
+  for (int64_t t = 0; t < o.run_count; ++t) {
+    const GatherRun run = o.runs[t];
+    const float* __restrict__ a = o.a + run.a;
+    const float* __restrict__ b = o.b + run.b;
+    for (int64_t i = 0; i < run.terms; ++i) {
+      if constexpr (kCopying) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) Math::Store(Math::Load(b + v * Math::kLanes), copy + v * Math::kLanes);
+        copy += o.b_copy_step;
+      }
+      sums.Add([a](int r) { return a + r; }, b);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * kCacheLine);
+      ahead += o.ahead_step;
+      a += o.a_step;
+      b += o.b_step;
+    }
+  }
+  sums.Finish(o.c, o.result_offsets, accumulate);
+}
+
+template <class Math, int kVectors, int... kRows>
+GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
+  GatherTiles tiles{};
+  tiles.lanes = kVectors * Math::kLanes;
+  tiles.most_rows = sizeof...(kRows);
+  ((tiles.scattered[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors>,
+    tiles.adjacent[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false>,
+    tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true>),
+   ...);
+  return tiles;
+}
+
+// The list's entries for Math's registers, in the list's order.
+template <class Math>
+GatherTilesList ListGatherTiles() {
+  static const struct Table {
+    GatherTiles tiles[8];
+    int count = 0;
+    Table() {
+#define CANOPY_GATHER_TILES(registers, vectors, most_rows) \
+  if constexpr (registers == Math::kRegisters)             \
+    tiles[count++] = MakeGatherTiles<Math, vectors>(std::make_integer_sequence<int, most_rows>());
+#include "kernels/gather_gemm/kernels.inc"
+#undef CANOPY_GATHER_TILES
+    }
+  } table;
+  return {table.tiles, table.count, Math::kLanes};
+}
