@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random problems small enough for the formula that heads conv/problem.h, and the formula itself in double.
+#ifndef CANOPY_TESTS_CONV_RANDOM_CASE_H_
+#define CANOPY_TESTS_CONV_RANDOM_CASE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "conv/conv.h"
+#include "numerics/rounding.h"
+
+namespace canopy::conv {
+
+using numerics::DType;
+
+struct Tensor {
+  std::array<int64_t, 5> dims{};
+  Operand operand;
+  std::vector<char> bytes;
+
+  int64_t count() const { return dims[0] * dims[1] * dims[2] * dims[3] * dims[4]; }
+  int64_t Offset(const std::array<int64_t, 5>& at) const {
+    int64_t offset = 0;
+    for (int i = 0; i < 5; ++i) offset += at[i] * operand.strides[i];
+    return offset * numerics::ElementBytes(operand.dtype);
+  }
+  void Set(const std::array<int64_t, 5>& at, float value) {
+    numerics::StoreElement(bytes.data() + Offset(at), operand.dtype, value, true);
+  }
+  double Get(const std::array<int64_t, 5>& at) const {
+    return numerics::LoadElement(bytes.data() + Offset(at), operand.dtype);
+  }
+};
+
+// Dense in the order of `permutation` (outermost first), with `gap` unused elements behind every innermost row.
+inline Tensor MakeTensor(std::array<int64_t, 5> dims, DType dtype, const std::array<int, 5>& permutation, int64_t gap) {
+  Tensor tensor;
+  tensor.dims = dims;
+  tensor.operand.dtype = dtype;
+  int64_t stride = 1;
+  for (int i = 4; i >= 0; --i) {
+    tensor.operand.strides[permutation[i]] = stride;
+    stride *= dims[permutation[i]];
+    if (i == 4) stride += gap;
+  }
+  tensor.bytes.assign(static_cast<size_t>((stride + gap) * numerics::ElementBytes(dtype)), char{0x55});
+  return tensor;
+}
+
+inline void FillRandom(Tensor* tensor, bool integers, std::mt19937* random) {
+  std::uniform_real_distribution<float> real(-1, 1);
+  std::uniform_int_distribution<int> whole(-4, 4);
+  const int64_t bytes = numerics::ElementBytes(tensor->operand.dtype);
+  for (size_t at = 0; at + bytes <= tensor->bytes.size(); at += bytes) {
+    const float value = integers ? static_cast<float>(whole(*random)) : real(*random);
+    numerics::StoreElement(tensor->bytes.data() + at, tensor->operand.dtype, value, false);
+  }
+}
+
+struct Case {
+  ConvProblem problem;
+  Tensor input, weight, output, bias, input_result, weight_result, output_result, bias_result;
+
+  Buffers buffers() {
+    return {input.bytes.data(),         weight.bytes.data(),       output.bytes.data(),
+            bias.bytes.data(),          input_result.bytes.data(), weight_result.bytes.data(),
+            output_result.bytes.data(), bias_result.bytes.data()};
+  }
+};
+
+template <class F>
+inline void ForEach(const std::array<int64_t, 5>& dims, const F& visit) {
+  std::array<int64_t, 5> at{};
+  for (at[0] = 0; at[0] < dims[0]; ++at[0])
+    for (at[1] = 0; at[1] < dims[1]; ++at[1])
+      for (at[2] = 0; at[2] < dims[2]; ++at[2])
+        for (at[3] = 0; at[3] < dims[3]; ++at[3])
+          for (at[4] = 0; at[4] < dims[4]; ++at[4]) visit(at);
+}
+
+struct Sums {
+  std::vector<double> input, weight, output, bias;
+};
+
+// Visits every (n, co, o, c, kk) of the formula whose input position exists.
+inline Sums Expected(const Case& c) {
+  const Geometry& g = c.problem.geometry;
+  Sums sums;
+  sums.input.assign(c.input.count(), 0);
+  sums.weight.assign(c.weight.count(), 0);
+  sums.output.assign(c.output.count(), 0);
+  const auto flat = [](const std::array<int64_t, 5>& at, const std::array<int64_t, 5>& dims) {
+    int64_t index = 0;
+    for (int i = 0; i < 5; ++i) index = index * dims[i] + at[i];
+    return index;
+  };
+  const auto rounded = [&](double value) {
+    return numerics::RoundInput(static_cast<float>(value), c.problem.rule.input_rounding, false);
+  };
+  ForEach(c.output.dims, [&](const std::array<int64_t, 5>& out) {
+    ForEach({1, g.group_input_channels(), g.kernel[0], g.kernel[1], g.kernel[2]}, [&](std::array<int64_t, 5> w) {
+      w[0] = out[1];
+      const int64_t group = out[1] / g.group_output_channels();
+      std::array<int64_t, 5> in = {out[0], group * g.group_input_channels() + w[1], 0, 0, 0};
+      for (int a = 0; a < 3; ++a) {
+        in[2 + a] = out[2 + a] * g.stride[a] - g.pad_begin[a] + w[2 + a] * g.dilation[a];
+        if (in[2 + a] < 0 || in[2 + a] >= g.input_size[a]) return;
+      }
+      const double x = rounded(c.input.Get(in)), k = rounded(c.weight.Get(w)), y = rounded(c.output.Get(out));
+      sums.output[flat(out, c.output.dims)] += x * k;
+      sums.input[flat(in, c.input.dims)] += y * k;
+      sums.weight[flat(w, c.weight.dims)] += y * x;
+    });
+  });
+  return sums;
+}
+
+inline void ExpectNear(const char* what, const Tensor& actual, const std::vector<double>& expected, double tolerance,
+                       const std::string& trace) {
+  double error = 0, norm = 0;
+  size_t i = 0;
+  ForEach(actual.dims, [&](const std::array<int64_t, 5>& at) {
+    const double difference = actual.Get(at) - expected[i];
+    error += difference * difference;
+    norm += expected[i] * expected[i];
+    ++i;
+  });
+  EXPECT_LE(std::sqrt(error), tolerance * std::sqrt(norm) + 1e-30) << what << ": " << trace;
+}
+
+class Draw {
+ public:
+  explicit Draw(uint32_t seed) : random_(seed) {}
+  int64_t operator()(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
+  std::mt19937* engine() { return &random_; }
+
+ private:
+  std::mt19937 random_;
+};
+
+// One channel a group, or few: with fewer groups than a vector has lanes, as many, and more.
+inline void DrawDepthwise(Draw* draw, Geometry* g) {
+  const int64_t groups[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 20, 33};
+  g->groups = groups[(*draw)(0, 11)];
+  const bool several = (*draw)(0, 2) == 0;
+  g->input_channels = g->groups * (several ? (*draw)(1, 3) : 1);
+  g->output_channels = g->groups * (several ? (*draw)(1, 3) : 1);
+}
+
+// What the fast algorithms serve, which random geometries hardly meet: one or more tiles an axis, with and without
+// rests, padding up to whole tiles of it, and now and then more source channels than one tile product has terms.
+inline void DrawFast(Draw* draw, Geometry* g) {
+  const int64_t channels[] = {16, 17, 24, 31, 33, 48, 66};
+  g->batch = (*draw)(1, 3);
+  g->groups = (*draw)(0, 2) == 0 ? 2 : 1;
+  g->input_channels = g->groups * ((*draw)(0, 9) == 0 ? 130 : channels[(*draw)(0, 6)]);
+  g->output_channels = g->groups * ((*draw)(0, 9) == 0 ? 130 : channels[(*draw)(0, 6)]);
+  g->kernel = {(*draw)(0, 2) == 0 ? (*draw)(2, 4) : 1, 3, 3};
+  g->output_size = {(*draw)(1, 3), (*draw)(1, 10), (*draw)(1, 14)};
+  for (int a = 0; a < 3; ++a) {
+    g->pad_begin[a] = (*draw)(0, 5) == 0 ? (*draw)(3, 7) : (*draw)(0, 2);
+    g->input_size[a] = std::max<int64_t>(1, g->output_size[a] + g->kernel[a] - 1 - g->pad_begin[a] - (*draw)(0, 2));
+  }
+}
+
+// What the others serve. Returns whether planes lie without gaps, to be multiplied as they are.
+inline bool DrawAny(Draw* draw, Geometry* g) {
+  const int64_t channels[] = {1, 2, 3, 4, 5, 8, 11, 12, 13, 16, 17, 24, 33};
+  g->batch = (*draw)(1, 3);
+  g->groups = (*draw)(0, 3) == 0 ? (*draw)(2, 4) : 1;
+  g->input_channels = g->groups * channels[(*draw)(0, 12)];
+  g->output_channels = g->groups * channels[(*draw)(0, 12)];
+  const bool depthwise = (*draw)(0, 2) == 0;
+  if (depthwise) DrawDepthwise(draw, g);
+  const bool pointwise = !depthwise && (*draw)(0, 3) == 0;
+  const int axes = static_cast<int>((*draw)(1, 3));
+  for (int a = 0; a < 3; ++a) {
+    const bool used = a >= 3 - axes;
+    g->kernel[a] = used && !pointwise ? (*draw)(1, axes == 3 ? 3 : depthwise ? 9 : 4) : 1;
+    g->stride[a] = used && !pointwise ? (*draw)(1, 3) : 1;
+    g->dilation[a] = used ? (*draw)(1, depthwise ? 3 : 2) : 1;
+    g->output_size[a] = used ? (*draw)(1, axes == 3 ? 4 : axes == 2 ? 9 : 40) : 1;
+    g->pad_begin[a] = used && !pointwise ? (*draw)(0, 3) : 0;
+    const int64_t reach = (g->output_size[a] - 1) * g->stride[a] + (g->kernel[a] - 1) * g->dilation[a] + 1;
+    const int64_t pad_end = used && !pointwise ? (*draw)(0, 2) : 0;
+    const int64_t unused = used ? (*draw)(0, g->stride[a] - 1) : 0;  // the floor's remainder
+    g->input_size[a] = std::max<int64_t>(1, reach - g->pad_begin[a] - pad_end + unused);
+  }
+  return pointwise;
+}
+
+// Small enough for the formula, with every extent around the tiles' and vectors' sizes at some time.
+inline Case RandomCase(uint32_t seed, bool integers, bool fast) {
+  Draw draw(seed);
+  Case c;
+  Geometry& g = c.problem.geometry;
+  bool pointwise = false;
+  if (fast) {
+    DrawFast(&draw, &g);
+  } else {
+    pointwise = DrawAny(&draw, &g);
+  }
+  const DType dtypes[] = {DType::kFloat32, DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+  const std::array<int, 5> orders[] = {
+      {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}, {0, 2, 3, 4, 1}, {4, 3, 2, 0, 1}, {1, 0, 4, 3, 2}};
+  const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
+    const int64_t order = draw(0, 4), gap = draw(0, 2) == 0 ? draw(1, 5) : 0;
+    Tensor tensor = MakeTensor(dims, dtype, orders[pointwise ? 0 : order], pointwise ? 0 : gap);
+    FillRandom(&tensor, integers, draw.engine());
+    return tensor;
+  };
+  const std::array<int64_t, 5> input = {g.batch, g.input_channels, g.input_size[0], g.input_size[1], g.input_size[2]};
+  const std::array<int64_t, 5> output = {g.batch, g.output_channels, g.output_size[0], g.output_size[1],
+                                         g.output_size[2]};
+  const std::array<int64_t, 5> weight = {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1],
+                                         g.kernel[2]};
+  c.input = make(input, dtypes[draw(0, 3)]);
+  c.weight = make(weight, dtypes[draw(0, 3)]);
+  c.output = make(output, dtypes[draw(0, 3)]);
+  c.input_result = make(input, DType::kFloat32);
+  c.weight_result = make(weight, DType::kFloat32);
+  c.output_result = make(output, DType::kFloat32);
+  c.bias = make({1, g.output_channels, 1, 1, 1}, DType::kFloat32);
+  c.bias_result = make({1, g.output_channels, 1, 1, 1}, DType::kFloat32);
+  c.problem.rule.input_rounding =
+      draw(0, 2) == 0 ? numerics::InputRounding::kHfloat32x11 : numerics::InputRounding::kNone;
+  c.problem.input = c.input.operand;
+  c.problem.weight = c.weight.operand;
+  c.problem.output = c.output.operand;
+  c.problem.bias = c.bias.operand;
+  c.problem.input_result = c.input_result.operand;
+  c.problem.weight_result = c.weight_result.operand;
+  c.problem.output_result = c.output_result.operand;
+  c.problem.bias_result = c.bias_result.operand;
+  return c;
+}
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_TESTS_CONV_RANDOM_CASE_H_
