@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/bf16_dot.h"
 #include "conv/conv.h"
 #include "conv/plan.h"
 #include "kernels/dispatch.h"
@@ -27,10 +28,10 @@ void RunOnly(Case* c, const char* algorithm, uint8_t computations, bool saturate
 
 class AlgorithmsTest : public testing::TestWithParam<int> {};
 
-void ExpectFormula(const Algorithm& algorithm, uint32_t seed, const std::string& trace) {
+void ExpectFormula(const Algorithm& algorithm, uint32_t seed, const std::string& trace, Types types = Types::kAny) {
   const char* name = algorithm.name;
   const bool integers = seed % 2 == 0;
-  Case c = RandomCase(seed, integers, algorithm.fast);
+  Case c = RandomCase(seed, integers, algorithm.fast, types);
   RunOnly(&c, name, kForward);
   RunOnly(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput);
   if (testing::Test::HasFatalFailure()) return;
@@ -78,6 +79,19 @@ TEST_P(AlgorithmsTest, MatchTheFormulaOnEveryInstructionSet) {
   }
 }
 
+TEST_P(AlgorithmsTest, MatchTheFormulaInBf16WithDotProductsAndWithout) {
+  const Algorithm& algorithm = kAlgorithms[GetParam()];
+  const uint32_t count = algorithm.fast ? 12 : 60;  // of many more channels
+  for (bool dot : {true, false}) {
+    const ScopedBf16Dot scoped(dot);
+    for (uint32_t seed = 2000; seed < 2000 + count; ++seed) {
+      const std::string trace = std::string(algorithm.name) + ", dot " + std::to_string(dot) + ", seed ";
+      ExpectFormula(algorithm, seed, trace + std::to_string(seed), seed % 4 < 2 ? Types::kBf16 : Types::kRoundedToBf16);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 // The class of a number, as far as the sums fix it: finite, +Inf, -Inf or NaN.
 std::string Class(double value) {
   return std::isnan(value) ? "nan" : std::isinf(value) ? (value > 0 ? "inf" : "-inf") : "finite";
@@ -94,8 +108,8 @@ void ExpectSameClasses(const Tensor& actual, const std::vector<double>& expected
 // A product of a packed zero and Inf is NaN; a padded tap is no product at all.
 TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
   const char* name = kAlgorithms[GetParam()].name;
-  for (uint32_t seed = 0; seed < 90; ++seed) {
-    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast);
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed < 90 ? Types::kAny : Types::kBf16);
     const auto set_infinite = [](Tensor* tensor) {
       numerics::StoreElement(tensor->bytes.data(), tensor->operand.dtype, INFINITY, false);
     };
@@ -114,8 +128,8 @@ TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
 // A plan does not know how the stream that it will run on overflows.
 TEST_P(AlgorithmsTest, SaturateWhereTheRunDemandsIt) {
   const char* name = kAlgorithms[GetParam()].name;
-  for (uint32_t seed = 0; seed < 90; ++seed) {
-    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast);
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed < 90 ? Types::kAny : Types::kRoundedToBf16);
     // Sums beyond the range, from numbers that fast algorithms take as they are; now and then from one that they don't.
     ForEach(c.output.dims, [&](const auto& at) { c.output.Set(at, std::numeric_limits<float>::max()); });
     if (seed % 3 == 0) numerics::StoreElement(c.output.bytes.data(), c.output.operand.dtype, INFINITY, false);

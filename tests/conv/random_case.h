@@ -195,8 +195,10 @@ inline bool DrawAny(Draw* draw, Geometry* g) {
   return pointwise;
 }
 
+enum class Types { kAny, kBf16, kRoundedToBf16 };
+
 // Small enough for the formula, with every extent around the tiles' and vectors' sizes at some time.
-inline Case RandomCase(uint32_t seed, bool integers, bool fast) {
+inline Case RandomCase(uint32_t seed, bool integers, bool fast, Types types = Types::kAny) {
   Draw draw(seed);
   Case c;
   Geometry& g = c.problem.geometry;
@@ -207,6 +209,7 @@ inline Case RandomCase(uint32_t seed, bool integers, bool fast) {
     pointwise = DrawAny(&draw, &g);
   }
   const DType dtypes[] = {DType::kFloat32, DType::kFloat32, DType::kFloat16, DType::kBFloat16};
+  const auto dtype = [&] { return types == Types::kBf16 ? DType::kBFloat16 : dtypes[draw(0, 3)]; };
   const std::array<int, 5> orders[] = {
       {0, 1, 2, 3, 4}, {0, 1, 2, 3, 4}, {0, 2, 3, 4, 1}, {4, 3, 2, 0, 1}, {1, 0, 4, 3, 2}};
   const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
@@ -220,9 +223,9 @@ inline Case RandomCase(uint32_t seed, bool integers, bool fast) {
                                          g.output_size[2]};
   const std::array<int64_t, 5> weight = {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1],
                                          g.kernel[2]};
-  c.input = make(input, dtypes[draw(0, 3)]);
-  c.weight = make(weight, dtypes[draw(0, 3)]);
-  c.output = make(output, dtypes[draw(0, 3)]);
+  c.input = make(input, dtype());
+  c.weight = make(weight, dtype());
+  c.output = make(output, dtype());
   c.input_result = make(input, DType::kFloat32);
   c.weight_result = make(weight, DType::kFloat32);
   c.output_result = make(output, DType::kFloat32);
@@ -230,6 +233,8 @@ inline Case RandomCase(uint32_t seed, bool integers, bool fast) {
   c.bias_result = make({1, g.output_channels, 1, 1, 1}, DType::kFloat32);
   c.problem.rule.input_rounding =
       draw(0, 2) == 0 ? numerics::InputRounding::kHfloat32x11 : numerics::InputRounding::kNone;
+  if (types == Types::kBf16) c.problem.rule.input_rounding = numerics::InputRounding::kNone;
+  if (types == Types::kRoundedToBf16) c.problem.rule.input_rounding = numerics::InputRounding::kBFloat16;
   c.problem.input = c.input.operand;
   c.problem.weight = c.weight.operand;
   c.problem.output = c.output.operand;

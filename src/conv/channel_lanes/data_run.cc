@@ -17,6 +17,7 @@ class DataRun {
         b_(buffers),
         scratch_(scratch),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
+        source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
@@ -63,7 +64,7 @@ class DataRun {
     SlabShape shape;
     shape.first_image = box.first[0];
     shape.images = box.count[0];
-    shape.panel = s_.chunk_;
+    shape.panel = s_.Terms(s_.chunk_);
     for (int axis = 0; axis < 3; ++axis) {
       const int64_t begin = box.first[axis + 1];
       shape.axes[axis] = SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + box.count[axis + 1]);
@@ -80,13 +81,18 @@ class DataRun {
     do {  // once for no channels at all: the results are then 0
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(s_.chunk_, s_.source_channels_ - c);
-      LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
+      if (s_.dot_rate_ > 0) {
+        LoadSlab(source_pairs_, s_.source_, shape, scratch.lines, scratch.slab);
+      } else {
+        LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
+      }
       for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
         const int64_t first = panels.first(block) + panel * panels.panel_lanes();
         const kernels::GatherTiles& tiles = panels.tiles(block, panel);
         const int64_t results = std::min<int64_t>(tiles.lanes, s_.result_channels_ - first);
-        PackWeights(weight_, s_.weight_, {WeightOffset(group, c, first), shape.channels, results, tiles.lanes},
-                    scratch.lines, scratch.weight_offsets, scratch.weights);
+        const WeightBlock weights{WeightOffset(group, c, first), shape.channels, results, tiles.lanes};
+        PackWeights(weight_, s_.weight_, weights, scratch.lines, scratch.weight_offsets, scratch.weights);
+        if (s_.dot_rate_ > 0) PairUpWeights(s_.weight_.taps, weights, scratch.weights);
         Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, scratch);
       }
       c += s_.chunk_;
@@ -156,13 +162,14 @@ class DataRun {
     const auto index = [&](int axis, const AxisClass::Tap& tap) {
       return shape.axes[axis].Index(tap.source + c.low[axis] * c.axes[axis]->source_step);
     };
+    const int64_t terms = s_.Terms(shape.channels);
     int64_t listed = 0;
     for (const AxisClass::Tap& d : c.axes[0]->taps) {
       for (const AxisClass::Tap& h : c.axes[1]->taps) {
         for (const AxisClass::Tap& w : c.axes[2]->taps) {
           const int64_t tap = (d.kernel * kernel[1] + h.kernel) * kernel[2] + w.kernel;
-          runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel,
-                            tap * shape.channels * lanes, shape.channels};
+          runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel, tap * terms * lanes,
+                            terms};
         }
       }
     }
@@ -207,7 +214,9 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;
-  LineReader source_, weight_;
+  LineReader source_;
+  PairReader source_pairs_;  // with dot products
+  LineReader weight_;
   LineWriter result_;
 };
 

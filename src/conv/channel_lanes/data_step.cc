@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
@@ -40,6 +41,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const Geometry& g = problem.geometry;
   source_ = forward_ ? problem.input : problem.output;
   result_ = forward_ ? problem.output_result : problem.input_result;
+  dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule);
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   for (int axis = 0; axis < 3; ++axis) {
@@ -60,8 +62,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 // thread: their choice must not depend on the threads.
 void DataStep::ChooseCut(const Geometry& g) {
   double best = 0;
+  const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   for (const int64_t most_lanes : kLaneChoices) {
-    const LanePanels panels(result_channels_, most_lanes);
+    const LanePanels panels(result_channels_, most_lanes, list);
     if (best != 0 && panels.block_lanes() == cut_.panels.block_lanes()) continue;  // the same again
     Extent4 last{};
     for (const int64_t most_positions : kPositionChoices) {
@@ -88,9 +91,9 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const Extent3& size = forward_ ? g.output_size : g.input_size;
   const Extent3 multiple = forward_ ? Extent3{1, 1, 1} : g.stride;
   cut.panels = panels;
-  cut.boxes = Boxes(
-      g.batch, size, multiple,
-      std::min({most_positions, kSlabFloats / chunk_, std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
+  cut.boxes = Boxes(g.batch, size, multiple,
+                    std::min({most_positions, kSlabFloats / Terms(chunk_),
+                              std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
   if (cut.boxes.extent() == known) return cut;
   const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
   cut.slab_pixels = reach.slab_pixels;
@@ -101,7 +104,8 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
-  cut.work = reach.products * channels * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
+  const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
+  cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
              reach.pixels * blocks * channels * kWorkASlabElem + positions * vectors * 16 * kWorkAStore +
              positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
@@ -114,7 +118,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   const int64_t lanes = cut_.panels.block_lanes(), positions = cut_.boxes.positions();
   const int64_t columns = std::max(chunk_ * weight_.taps, kLines);
-  scratch.slab = carver.Take<float>(cut_.slab_pixels * chunk_);
+  scratch.slab = carver.Take<float>(cut_.slab_pixels * Terms(chunk_));
   scratch.weights = carver.Take<float>(weight_.taps * chunk_ * cut_.panels.panel_lanes());
   scratch.tiles = carver.Take<float>(positions * lanes);
   scratch.bias = carver.Take<float>(lanes);
@@ -133,7 +137,7 @@ std::string DataStep::Describe() const {
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
          " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +
-         std::to_string(chunk_) + " source channels";
+         std::to_string(chunk_) + " source channels" + (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::channel_lanes

@@ -3,7 +3,8 @@
 //   result[position][channel] = sum over (tap, source channel) of slab[position's pixel under tap][source channel] *
 //                                                                 weight[tap, source channel][channel].
 // A job computes a box of positions for a block of result channels. It makes its slab and packs its weights itself,
-// chunk by chunk of source channels, small enough to stay in the L2; nothing is shared, nothing waits.
+// chunk by chunk of source channels, small enough to stay in the L2; nothing is shared, nothing waits. With BF16 dot
+// products a term of the sum is a pair of source channels.
 #ifndef CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
 #define CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
 
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checked_math.h"
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/axis_classes.h"
 #include "conv/channel_lanes/boxes.h"
@@ -58,10 +60,12 @@ class DataStep : public Step {
     return geometry.groups * cut.boxes.count() * cut.panels.blocks();
   }
   void ChooseCut(const Geometry& geometry);
+  int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
   Operand source_, result_;
+  double dot_rate_ = 0;                                // 0: FP32 multiply-adds
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   WeightView weight_;
   std::array<std::vector<AxisClass>, 3> classes_;

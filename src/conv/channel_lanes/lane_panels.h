@@ -14,8 +14,9 @@ namespace canopy::conv::channel_lanes {
 class LanePanels {
  public:
   LanePanels() = default;
-  // Blocks of at most about `most_lanes` channels, alike in size.
-  LanePanels(int64_t channels, int64_t most_lanes) : list_(kernels::AllGatherTiles()) {
+  // Blocks of at most about `most_lanes` channels, alike in size, for tiles of the list.
+  LanePanels(int64_t channels, int64_t most_lanes, const kernels::GatherTilesList& list = kernels::AllGatherTiles())
+      : list_(list) {
     const int64_t vector = list_.vector_lanes, vectors = base::CeilDiv(channels, vector);
     wide_ = ChooseWidth(vectors);
     const int64_t panels = base::CeilDiv(vectors, wide_);

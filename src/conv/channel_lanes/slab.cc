@@ -3,14 +3,66 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
+
 namespace canopy::conv::channel_lanes {
 namespace {
 
+// The elements of a slab: channels.
+class Channels {
+ public:
+  Channels(const LineReader& reader, const Operand& operand, const SlabShape& shape)
+      : reader_(reader), stride_(operand.strides[1]), count_(shape.channels) {}
+
+  int64_t count() const { return count_; }
+  // Lines that need no copy, or nullptr; the next element's is *between further on.
+  const float* Direct(int64_t offset, int64_t element, int64_t step, int64_t* between) const {
+    *between = stride_;
+    return reader_.Direct(offset + element * stride_, step);
+  }
+  // Pixels of an element.
+  void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
+    const int64_t first = offset + element * stride_;
+    if (step == 1) return reader_.FetchRun(first, count, to);
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+    reader_.Fetch(first, &whole, 1, step, count, to);
+  }
+  // Elements of a pixel, whose channels lie side by side.
+  void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
+    reader_.FetchRun(offset + element, count, to);
+  }
+
+ private:
+  const LineReader& reader_;
+  int64_t stride_, count_;
+};
+
+// Likewise: pairs of channels.
+class Pairs {
+ public:
+  Pairs(const PairReader& reader, const Operand& operand, const SlabShape& shape)
+      : reader_(reader), stride_(operand.strides[1]), channels_(shape.channels) {}
+
+  int64_t count() const { return base::CeilDiv(channels_, int64_t{2}); }
+  static const float* Direct(int64_t, int64_t, int64_t, int64_t*) { return nullptr; }
+  void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
+    reader_.FetchLine(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, step, count, to);
+  }
+  void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
+    reader_.FetchRun(offset + 2 * element, std::min(2 * count, channels_ - 2 * element), to);
+  }
+
+ private:
+  const PairReader& reader_;
+  int64_t stride_, channels_;
+};
+
+template <class Elements>
 class Loader {
  public:
-  Loader(const LineReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
+  Loader(const Elements& elements, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
          float* slab)
-      : reader_(reader), operand_(operand), s_(shape), scratch_(scratch), slab_(slab) {
+      : elements_(elements), operand_(operand), s_(shape), scratch_(scratch), slab_(slab) {
     step_ = s_.axes[2].step * operand.strides[4];
     // Whole rows that follow one another in memory are one line of pixels.
     row_ = s_.axes[2].count;
@@ -45,11 +97,11 @@ class Loader {
 
   // One row of pixels: `to` is its first pixel in panel 0.
   void LoadChannelLines(int64_t offset, float* to) const {
-    for (int64_t c = 0; c < s_.channels; c += s_.panel) {
-      const int64_t count = std::min(s_.panel, s_.channels - c);
+    for (int64_t c = 0; c < elements_.count(); c += s_.panel) {
+      const int64_t count = std::min(s_.panel, elements_.count() - c);
       float* pixel = to + c / s_.panel * s_.PanelFloats();
       for (int64_t i = 0; i < row_; ++i, pixel += s_.images * s_.panel) {
-        reader_.FetchRun(offset + c + i * step_, count, pixel);
+        elements_.FetchElements(offset + i * step_, c, count, pixel);
       }
     }
   }
@@ -57,36 +109,30 @@ class Loader {
   void LoadPixelLines(int64_t offset, float* to) const {
     for (int64_t first = 0; first < row_; first += kLine) {
       const int64_t count = std::min(kLine, row_ - first);
-      for (int64_t c = 0; c < s_.channels;) {
+      for (int64_t c = 0; c < elements_.count();) {
         const int64_t in_panel = c % s_.panel;
-        const int64_t channels = std::min({kLines, s_.channels - c, s_.panel - in_panel});
+        const int64_t lines = std::min({kLines, elements_.count() - c, s_.panel - in_panel});
         float* at = to + c / s_.panel * s_.PanelFloats() + first * s_.images * s_.panel + in_panel;
-        TransposeLines(offset + c * operand_.strides[1] + first * step_, channels, count, at);
-        c += channels;
+        TransposeLines(offset + first * step_, c, lines, count, at);
+        c += lines;
       }
     }
   }
 
-  void TransposeLines(int64_t offset, int64_t channels, int64_t count, float* to) const {
-    int64_t between = operand_.strides[1];
-    const float* lines = reader_.Direct(offset, step_);
-    if (lines == nullptr) {
-      const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+  void TransposeLines(int64_t offset, int64_t first, int64_t lines, int64_t count, float* to) const {
+    int64_t between;
+    const float* from = elements_.Direct(offset, first, step_, &between);
+    if (from == nullptr) {
       between = kLine + kernels::kLineSlack;
-      for (int64_t c = 0; c < channels; ++c) {
-        float* line = scratch_.lines + c * between;
-        if (step_ == 1) {
-          reader_.FetchRun(offset + c * operand_.strides[1], count, line);
-        } else {
-          reader_.Fetch(offset + c * operand_.strides[1], &whole, 1, step_, count, line);
-        }
+      for (int64_t i = 0; i < lines; ++i) {
+        elements_.FetchLine(offset, first + i, step_, count, scratch_.lines + i * between);
       }
-      lines = scratch_.lines;
+      from = scratch_.lines;
     }
-    kernels::Lines().transpose(lines, between, channels, count, to, scratch_.offsets);
+    kernels::Lines().transpose(from, between, lines, count, to, scratch_.offsets);
   }
 
-  const LineReader& reader_;
+  const Elements elements_;
   const Operand& operand_;
   const SlabShape& s_;
   const SlabScratch& scratch_;
@@ -98,7 +144,14 @@ class Loader {
 
 void LoadSlab(const LineReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
               float* slab) {
-  if (shape.pixels() * shape.channels > 0) Loader(reader, operand, shape, scratch, slab).Run();
+  if (shape.pixels() * shape.channels == 0) return;
+  Loader(Channels(reader, operand, shape), operand, shape, scratch, slab).Run();
+}
+
+void LoadSlab(const PairReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
+              float* slab) {
+  if (shape.pixels() * shape.channels == 0) return;
+  Loader(Pairs(reader, operand, shape), operand, shape, scratch, slab).Run();
 }
 
 }  // namespace canopy::conv::channel_lanes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slab is an FP32 copy of a block of a tensor with its channels side by side, whatever the tensor's layout:
 //   slab[panel of c][((d * height + h) * width + w) * images + n][c within the panel]
-// Nothing in it is padding.
+// Nothing in it is padding. For dot products, c counts pairs of channels in BF16; 0 completes the last pair.
 #ifndef CANOPY_CONV_CHANNEL_LANES_SLAB_H_
 #define CANOPY_CONV_CHANNEL_LANES_SLAB_H_
 
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "conv/channel_lanes/axis_classes.h"
+#include "conv/pair_reader.h"
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
 
@@ -19,7 +20,7 @@ struct SlabShape {
   int64_t first_image = 0, images = 0;
   std::array<AxisRange, 3> axes;
   int64_t first_channel = 0, channels = 0;
-  int64_t panel = 0;  // channels of one; a multiple of 4
+  int64_t panel = 0;  // channels of one, or pairs
 
   int64_t pixels() const { return images * axes[0].count * axes[1].count * axes[2].count; }
   int64_t PanelFloats() const { return pixels() * panel; }
@@ -37,8 +38,10 @@ struct SlabScratch {
   int64_t* offsets;
 };
 
-// Leaves what lies between the last channel and the end of its panel as it is.
+// Leave what lies between the last element and the end of its panel as it is.
 void LoadSlab(const LineReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
+              float* slab);
+void LoadSlab(const PairReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
               float* slab);
 
 }  // namespace canopy::conv::channel_lanes

@@ -124,4 +124,15 @@ void PackWeights(const LineReader& reader, const WeightView& view, const WeightB
   if (block.sources * block.results > 0) Packer(reader, view, block, scratch, offsets, packed).Run();
 }
 
+// Row by row forwards: a row of pairs never lies behind the rows that it is made of.
+void PairUpWeights(int64_t taps, const WeightBlock& block, float* packed) {
+  float* to = packed;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const float* from = packed + tap * block.sources * block.lanes;
+    for (int64_t k = 0; k < block.sources; k += 2, from += 2 * block.lanes, to += block.lanes) {
+      kernels::Lines().zip_upper(from, k + 1 < block.sources ? from + block.lanes : nullptr, block.lanes, to);
+    }
+  }
+}
+
 }  // namespace canopy::conv::channel_lanes

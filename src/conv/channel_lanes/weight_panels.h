@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as the vector operand: packed[tap][source channel][result channel], whatever their layout.
+// Weights as the vector operand: packed[tap][source channel][result channel], whatever their layout; for dot products
+// with pairs of source channels.
 #ifndef CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
 #define CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
 
@@ -45,6 +46,11 @@ struct WeightBlock {
 // it is. `offsets` holds taps * sources entries, for use inside.
 void PackWeights(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
                  int64_t* offsets, float* packed);
+
+// Makes pairs of source channels, in BF16, of what PackWeights packed, in place:
+//   packed[(tap * pairs + pair) * block.lanes + result]; 0 completes the last pair.
+// REQUIRES: lanes is a multiple of 16.
+void PairUpWeights(int64_t taps, const WeightBlock& block, float* packed);
 
 }  // namespace canopy::conv::channel_lanes
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/pair_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace canopy::conv {
+
+void PairReader::FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const {
+  uint16_t even[kChunk], odd[kChunk];
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t run = std::min(kChunk, count - i), offset = first + i * step;
+    kernels::Lines().zip(Line(offset, step, run, even), alone ? nullptr : Line(offset + distance, step, run, odd), run,
+                         to + i);
+  }
+}
+
+void PairReader::FetchRun(int64_t offset, int64_t count, float* to) const {
+  if (count % 2 != 0) to[count / 2] = 0;
+  uint16_t chunk[kChunk];
+  const int64_t most = plain_ ? count : kChunk;
+  for (int64_t i = 0; i < count; i += most) {
+    const int64_t run = std::min(most, count - i);
+    const uint16_t* line = Line(offset + i, 1, run, chunk);
+    std::memcpy(to + i / 2, line, static_cast<size_t>(run) * sizeof(uint16_t));
+  }
+}
+
+const uint16_t* PairReader::Line(int64_t offset, int64_t step, int64_t count, uint16_t* chunk) const {
+  if (!plain_) {
+    float line[kChunk + kernels::kLineSlack];
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+    reader_.Fetch(offset, &whole, 1, step, count, line);
+    narrow_(line, count, chunk);
+    return chunk;
+  }
+  const uint16_t* from = base_ + offset;
+  if (step == 1) return from;
+  for (int64_t i = 0; i < count; ++i) chunk[i] = from[i * step];
+  return chunk;
+}
+
+}  // namespace canopy::conv

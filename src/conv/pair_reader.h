@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensors read line by line as pairs of BF16 numbers, the elements of dot products. A pair travels as the float of its
+// bits.
+#ifndef CANOPY_CONV_PAIR_READER_H_
+#define CANOPY_CONV_PAIR_READER_H_
+
+#include <cstdint>
+
+#include "conv/tensor_lines.h"
+
+namespace canopy::conv {
+
+class PairReader {
+ public:
+  // REQUIRES: what the rule makes of the elements is BF16.
+  PairReader(const void* base, numerics::DType dtype, const numerics::NumericRule& rule)
+      : base_(static_cast<const uint16_t*>(base)),
+        plain_(dtype == numerics::DType::kBFloat16 && rule.input_rounding == numerics::InputRounding::kNone),
+        reader_(base, dtype, rule),
+        narrow_(kernels::convert::SelectStoreRow(numerics::DType::kBFloat16, false)) {}
+
+  // to[i] = the pair of elements first + i * step and first + distance + i * step, 0 <= i < count; where `alone`, of
+  // the former and 0. Writes nothing else.
+  void FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const;
+
+  // The `count` elements from `offset` on, pair by pair; 0 completes the last. Writes nothing else.
+  void FetchRun(int64_t offset, int64_t count, float* to) const;
+
+ private:
+  static constexpr int64_t kChunk = 256;
+
+  // Elements offset + i * step, 0 <= i < count <= kChunk: where they are, or in `chunk`.
+  const uint16_t* Line(int64_t offset, int64_t step, int64_t count, uint16_t* chunk) const;
+
+  const uint16_t* base_;
+  bool plain_;  // BF16 as it is
+  LineReader reader_;
+  kernels::convert::StoreRowFn narrow_;
+};
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_CONV_PAIR_READER_H_
