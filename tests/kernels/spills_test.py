@@ -8,7 +8,7 @@ import sys
 
 FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 INSTRUCTION = re.compile(r"^\s+([0-9a-f]+):\s+(\S+)\s*(.*)$")
-TARGETS = ("N_AVX2::", "N_AVX3::", "N_AVX3_DL::")
+TARGETS = ("N_AVX2::", "N_AVX3::", "N_AVX3_DL::", "PairMath")
 
 
 def functions(path):
@@ -33,7 +33,7 @@ def innermost_loops(body):
         target = re.match(r"([0-9a-f]+) <", operands)
         if mnemonic.startswith("j") and target and int(target[1], 16) <= address:
             loop = [i for i in body if int(target[1], 16) <= i[0] <= address]
-            if any(i[1].startswith("vfmadd") for i in loop):
+            if any(i[1].startswith(("vfmadd", "vdpbf16ps")) for i in loop):
                 spans.append(loop)
     return [s for s in spans if not any(o is not s and o[0][0] >= s[0][0] and o[-1][0] <= s[-1][0] for o in spans)]
 
