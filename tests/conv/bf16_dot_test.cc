@@ -69,5 +69,19 @@ TEST(Bf16DotTest, ChannelLanesUsesThemAndCountsWhatTheySave) {
   EXPECT_LT(with->Work(), 0.7 * without->Work());
 }
 
+TEST(Bf16DotTest, WeightGradientsUseThemForMoreThanOneImage) {
+  if (kernels::PairGatherTiles().count == 0) GTEST_SKIP() << "this processor has no BF16 dot products";
+  const ScopedBf16Dot on(true);
+  for (int64_t batch : {1, 2, 3}) {
+    ConvProblem problem;
+    problem.geometry = {batch, 1, 16, 16, {1, 14, 14}, {1, 14, 14}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}};
+    problem.computations = kBackwardWeights;
+    problem.input = problem.output = {DType::kBFloat16, {16 * 14 * 14, 14 * 14, 14 * 14, 14, 1}};
+    problem.weight_result = {DType::kBFloat16, {16 * 9, 9, 9, 3, 1}};
+    const auto plan = BuildPlan(problem, "channel_lanes");
+    EXPECT_EQ(plan->steps[0].step->Describe().find("dot products") != std::string::npos, batch > 1) << batch;
+  }
+}
+
 }  // namespace
 }  // namespace canopy::conv

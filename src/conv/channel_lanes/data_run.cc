@@ -82,7 +82,7 @@ class DataRun {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(s_.chunk_, s_.source_channels_ - c);
       if (s_.dot_rate_ > 0) {
-        LoadSlab(source_pairs_, s_.source_, shape, scratch.lines, scratch.slab);
+        LoadChannelPairs(source_pairs_, s_.source_, shape, scratch.lines, scratch.slab);
       } else {
         LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
       }

@@ -8,13 +8,16 @@
 namespace canopy::conv::channel_lanes {
 namespace {
 
-// The elements of a slab: channels.
+// The elements of a slab: channels. Images are numbered from the slab's first.
 class Channels {
  public:
+  static constexpr int64_t kImages = 1;  // of an element
+
   Channels(const LineReader& reader, const Operand& operand, const SlabShape& shape)
       : reader_(reader), stride_(operand.strides[1]), count_(shape.channels) {}
 
   int64_t count() const { return count_; }
+  void TakeImage(int64_t) {}  // what follows is of this one
   // Lines that need no copy, or nullptr; the next element's is *between further on.
   const float* Direct(int64_t offset, int64_t element, int64_t step, int64_t* between) const {
     *between = stride_;
@@ -38,12 +41,15 @@ class Channels {
 };
 
 // Likewise: pairs of channels.
-class Pairs {
+class ChannelPairs {
  public:
-  Pairs(const PairReader& reader, const Operand& operand, const SlabShape& shape)
+  static constexpr int64_t kImages = 1;
+
+  ChannelPairs(const PairReader& reader, const Operand& operand, const SlabShape& shape)
       : reader_(reader), stride_(operand.strides[1]), channels_(shape.channels) {}
 
   int64_t count() const { return base::CeilDiv(channels_, int64_t{2}); }
+  void TakeImage(int64_t) {}
   static const float* Direct(int64_t, int64_t, int64_t, int64_t*) { return nullptr; }
   void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
     reader_.FetchLine(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, step, count, to);
@@ -55,6 +61,32 @@ class Pairs {
  private:
   const PairReader& reader_;
   int64_t stride_, channels_;
+};
+
+// Likewise: channels of pairs of images.
+class ImagePairs {
+ public:
+  static constexpr int64_t kImages = 2;
+
+  ImagePairs(const PairReader& reader, const Operand& operand, int64_t batch, const SlabShape& shape)
+      : reader_(reader), operand_(operand), batch_(batch), shape_(shape) {}
+
+  int64_t count() const { return shape_.channels; }
+  void TakeImage(int64_t image) { alone_ = 2 * (shape_.first_image + image) + 1 == batch_; }
+  static const float* Direct(int64_t, int64_t, int64_t, int64_t*) { return nullptr; }
+  void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
+    reader_.FetchLine(offset + element * operand_.strides[1], operand_.strides[0], alone_, step, count, to);
+  }
+  void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
+    reader_.FetchLine(offset + element, operand_.strides[0], alone_, 1, count, to);
+  }
+
+ private:
+  const PairReader& reader_;
+  const Operand& operand_;
+  int64_t batch_;
+  const SlabShape& shape_;
+  bool alone_ = false;
 };
 
 template <class Elements>
@@ -73,16 +105,18 @@ class Loader {
     }
   }
 
-  void Run() const {
+  void Run() {
     const bool by_channels = operand_.strides[1] == 1 && step_ != 1 && s_.channels > 1;
     if (!by_channels) {
       for (int64_t i = 0; i < std::min(row_, kLine); ++i) scratch_.offsets[i] = i * s_.images * s_.panel;
     }
     for (int64_t n = 0; n < s_.images; ++n) {
+      elements_.TakeImage(n);
       for (int64_t d = 0; d < s_.axes[0].count; ++d) {
         for (int64_t h = 0; h < rows_; ++h) {
-          const int64_t offset = s_.first_channel * operand_.strides[1] + (s_.first_image + n) * operand_.strides[0] +
-                                 Offset(0, d) + Offset(1, h) + Offset(2, 0);
+          const int64_t offset = s_.first_channel * operand_.strides[1] +
+                                 (s_.first_image + n) * Elements::kImages * operand_.strides[0] + Offset(0, d) +
+                                 Offset(1, h) + Offset(2, 0);
           float* to = slab_ + ((d * rows_ + h) * row_ * s_.images + n) * s_.panel;
           by_channels ? LoadChannelLines(offset, to) : LoadPixelLines(offset, to);
         }
@@ -132,7 +166,7 @@ class Loader {
     kernels::Lines().transpose(from, between, lines, count, to, scratch_.offsets);
   }
 
-  const Elements elements_;
+  Elements elements_;
   const Operand& operand_;
   const SlabShape& s_;
   const SlabScratch& scratch_;
@@ -148,10 +182,16 @@ void LoadSlab(const LineReader& reader, const Operand& operand, const SlabShape&
   Loader(Channels(reader, operand, shape), operand, shape, scratch, slab).Run();
 }
 
-void LoadSlab(const PairReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
-              float* slab) {
+void LoadChannelPairs(const PairReader& reader, const Operand& operand, const SlabShape& shape,
+                      const SlabScratch& scratch, float* slab) {
   if (shape.pixels() * shape.channels == 0) return;
-  Loader(Pairs(reader, operand, shape), operand, shape, scratch, slab).Run();
+  Loader(ChannelPairs(reader, operand, shape), operand, shape, scratch, slab).Run();
+}
+
+void LoadImagePairs(const PairReader& reader, const Operand& operand, int64_t batch, const SlabShape& shape,
+                    const SlabScratch& scratch, float* slab) {
+  if (shape.pixels() * shape.channels == 0) return;
+  Loader(ImagePairs(reader, operand, batch, shape), operand, shape, scratch, slab).Run();
 }
 
 }  // namespace canopy::conv::channel_lanes

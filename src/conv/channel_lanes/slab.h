@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A slab is an FP32 copy of a block of a tensor with its channels side by side, whatever the tensor's layout:
 //   slab[panel of c][((d * height + h) * width + w) * images + n][c within the panel]
-// Nothing in it is padding. For dot products, c counts pairs of channels in BF16; 0 completes the last pair.
+// Nothing in it is padding. For dot products it holds BF16 numbers, and either c counts pairs of channels or n
+// counts pairs of images; 0 completes the last pair.
 #ifndef CANOPY_CONV_CHANNEL_LANES_SLAB_H_
 #define CANOPY_CONV_CHANNEL_LANES_SLAB_H_
 
@@ -41,8 +42,11 @@ struct SlabScratch {
 // Leave what lies between the last element and the end of its panel as it is.
 void LoadSlab(const LineReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
               float* slab);
-void LoadSlab(const PairReader& reader, const Operand& operand, const SlabShape& shape, const SlabScratch& scratch,
-              float* slab);
+void LoadChannelPairs(const PairReader& reader, const Operand& operand, const SlabShape& shape,
+                      const SlabScratch& scratch, float* slab);
+// Of a tensor of `batch` images.
+void LoadImagePairs(const PairReader& reader, const Operand& operand, int64_t batch, const SlabShape& shape,
+                    const SlabScratch& scratch, float* slab);
 
 }  // namespace canopy::conv::channel_lanes
 

@@ -23,6 +23,8 @@ class WeightsRun {
         scratch_(scratch),
         input_(buffers.input, p_.input.dtype, p_.rule),
         output_(buffers.output, p_.output.dtype, p_.rule),
+        input_pairs_(buffers.input, p_.input.dtype, p_.rule),
+        output_pairs_(buffers.output, p_.output.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         partial_(partial),
         tiles_floats_(s_.tiles_floats(s_.cut_)) {}
@@ -91,8 +93,13 @@ class WeightsRun {
     output.first_channel = block.group * s_.output_channels_ + panels.first(block.lanes);
     output.channels = panels.channels(block.lanes);
     output.panel = panels.panel_lanes();
-    LoadSlab(input_, p_.input, input, scratch.lines, scratch.input);
-    LoadSlab(output_, p_.output, output, scratch.lines, scratch.output);
+    if (s_.dot_rate_ > 0) {
+      LoadImagePairs(input_pairs_, p_.input, p_.geometry.batch, input, scratch.lines, scratch.input);
+      LoadImagePairs(output_pairs_, p_.output, p_.geometry.batch, output, scratch.lines, scratch.output);
+    } else {
+      LoadSlab(input_, p_.input, input, scratch.lines, scratch.input);
+      LoadSlab(output_, p_.output, output, scratch.lines, scratch.output);
+    }
     for (int64_t panel = 0; panel < panels.panels(block.lanes); ++panel) {
       for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, input, output, panel, tap, scratch);
     }
@@ -193,6 +200,7 @@ class WeightsRun {
   const ConvProblem& p_;
   char* scratch_;
   LineReader input_, output_;
+  PairReader input_pairs_, output_pairs_;  // with dot products
   LineWriter result_;
   float* partial_;
   int64_t tiles_floats_;

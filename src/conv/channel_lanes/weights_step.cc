@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
@@ -37,7 +38,10 @@ constexpr double kWorkARun = 40;
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
-  const Geometry& g = problem.geometry;
+  Geometry g = problem.geometry;
+  // A single image has no other to pair with.
+  if (g.batch > 1) dot_rate_ = Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule);
+  if (dot_rate_ > 0) g.batch = CeilDiv(g.batch, 2);
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
@@ -59,6 +63,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
 
 void WeightsStep::ChooseCut(const Geometry& g) {
   bool chosen = false;
+  const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   Extent4 last_box{};
   for (const int64_t positions : kPositionChoices) {
     const Boxes boxes(g.batch, g.output_size, {1, 1, 1}, positions);
@@ -67,7 +72,7 @@ void WeightsStep::ChooseCut(const Geometry& g) {
     const Reach reach = ReachOf(boxes, g.batch, g.output_size, classes_, load_step_);
     int64_t last_lanes = 0;
     for (const int64_t lanes : kLaneChoices) {
-      const LanePanels panels(output_channels_, lanes);
+      const LanePanels panels(output_channels_, lanes, list);
       if (panels.block_lanes() == last_lanes) continue;
       last_lanes = panels.block_lanes();
       int64_t last_chunk = 0;
@@ -110,7 +115,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes,
   const double lanes = vectors * 16;
   const double calls = boxes * taps * (inputs / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) *
                        lanes / static_cast<double>(cut.panels.panel_lanes());
-  cut.work = reach.products * inputs * vectors / (input_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) +
+  const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
+  cut.work = reach.products * term * inputs * vectors / (input_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) +
              reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * kWorkASlabElem +
              positions * lanes * static_cast<double>(cut.chunks) * kWorkASlabElem +
              calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +
@@ -149,7 +155,8 @@ std::string WeightsStep::Describe() const {
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.chunk) + " input by " +
          std::to_string(cut_.panels.block_lanes()) + " output channels in panels of " +
-         std::to_string(cut_.panels.panel_lanes()) + ", " + std::to_string(cut_.segments) + " segments";
+         std::to_string(cut_.panels.panel_lanes()) + ", " + std::to_string(cut_.segments) + " segments" +
+         (dot_rate_ > 0 ? ", BF16 dot products of pairs of images" : "");
 }
 
 }  // namespace canopy::conv::channel_lanes

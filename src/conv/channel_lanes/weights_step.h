@@ -3,6 +3,8 @@
 //   input slab[position's pixel under tap][input channel] * output slab[position][output channel],
 // over just those positions whose pixel exists. A job computes all taps of a chunk of input channels for a block of
 // output channels over a segment of the boxes; segments, whose number depends on the problem only, are added in order.
+// With BF16 dot products a term of the sum is a position of two images, and what the plan calls images is pairs of
+// them.
 #ifndef CANOPY_CONV_CHANNEL_LANES_WEIGHTS_STEP_H_
 #define CANOPY_CONV_CHANNEL_LANES_WEIGHTS_STEP_H_
 
@@ -62,6 +64,7 @@ class WeightsStep : public Step {
   int64_t tiles_floats(const Cut& cut) const { return cut.chunk * taps_ * cut.panels.block_lanes(); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  double dot_rate_ = 0;                               // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   int64_t taps_ = 1;
   std::array<std::vector<AxisClass>, 3> classes_;  // of the output
