@@ -81,7 +81,7 @@ TEST_P(AlgorithmsTest, MatchTheFormulaOnEveryInstructionSet) {
 
 TEST_P(AlgorithmsTest, MatchTheFormulaInBf16WithDotProductsAndWithout) {
   const Algorithm& algorithm = kAlgorithms[GetParam()];
-  const uint32_t count = algorithm.fast ? 12 : 60;  // of many more channels
+  const uint32_t count = algorithm.fast ? 4 : 60;  // of many more channels
   for (bool dot : {true, false}) {
     const ScopedBf16Dot scoped(dot);
     for (uint32_t seed = 2000; seed < 2000 + count; ++seed) {
@@ -108,8 +108,8 @@ void ExpectSameClasses(const Tensor& actual, const std::vector<double>& expected
 // A product of a packed zero and Inf is NaN; a padded tap is no product at all.
 TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
   const char* name = kAlgorithms[GetParam()].name;
-  for (uint32_t seed = 0; seed < 120; ++seed) {
-    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed < 90 ? Types::kAny : Types::kBf16);
+  for (uint32_t seed = 0; seed < 90; ++seed) {
+    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed % 4 < 3 ? Types::kAny : Types::kBf16);
     const auto set_infinite = [](Tensor* tensor) {
       numerics::StoreElement(tensor->bytes.data(), tensor->operand.dtype, INFINITY, false);
     };
@@ -128,8 +128,8 @@ TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
 // A plan does not know how the stream that it will run on overflows.
 TEST_P(AlgorithmsTest, SaturateWhereTheRunDemandsIt) {
   const char* name = kAlgorithms[GetParam()].name;
-  for (uint32_t seed = 0; seed < 120; ++seed) {
-    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed < 90 ? Types::kAny : Types::kRoundedToBf16);
+  for (uint32_t seed = 0; seed < 90; ++seed) {
+    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed % 4 < 3 ? Types::kAny : Types::kRoundedToBf16);
     // Sums beyond the range, from numbers that fast algorithms take as they are; now and then from one that they don't.
     ForEach(c.output.dims, [&](const auto& at) { c.output.Set(at, std::numeric_limits<float>::max()); });
     if (seed % 3 == 0) numerics::StoreElement(c.output.bytes.data(), c.output.operand.dtype, INFINITY, false);
