@@ -16,6 +16,7 @@ using base::RoundUp;
 constexpr int64_t kTerms = 128;                     // of a tile product, about: FP32 sums stay short
 constexpr int64_t kTiles = 64;                      // of a box: what a point's kernels, once in the L1, are worth
 constexpr int64_t kTilesOfDepths = 128;             // neighbouring depths share windows
+constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
 constexpr int64_t kFewTiles = 128;                  // whose sums for a panel stay in the L2
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
@@ -86,7 +87,12 @@ void DataStep::ChooseCut(const Geometry& g) {
   block_units_ = std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
   const bool all = block_units_ == units(g);
   if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
-  const int64_t box_bytes = g.groups * window_floats() * int64_t{sizeof(float)};
+  // One unit's kernels and one box's windows must fit.
+  const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
+  for (int64_t tiles = kTiles - 8; tiles >= kLeastTiles && bytes + box_bytes_now() > budget; tiles -= 8) {
+    boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, tiles);
+  }
+  const int64_t box_bytes = box_bytes_now();
   batch_boxes_ = std::clamp<int64_t>((budget - block_units_ * bytes) / box_bytes, 1, boxes_.count());
 }
 
