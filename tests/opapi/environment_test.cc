@@ -2,9 +2,11 @@
 // What environment variables change. They are read once a process, so CTest runs this program once for each test, with
 // the test's variables; a test whose variables are not set skips itself.
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <regex>
+#include <string>
 
 #include "aclnnop/aclnn_convolution.h"
 #include "tests/opapi/calls.h"
@@ -39,13 +41,18 @@ struct Speed {
   }
 };
 
-// No NaN and no Inf is taken for a number.
 Speed SpeedIn(const std::string& text) {
-  static const std::regex pattern(R"(; (\d+) threads?; (\d+\.\d+) ms (\d+\.\d+) GFLOP/s (\d+\.\d+)% of peak\n)");
-  std::smatch found;
-  EXPECT_TRUE(std::regex_search(text, found, pattern)) << text;
-  if (found.empty()) return {};
-  return {std::stoi(found[1]), std::stod(found[2]), std::stod(found[3]), std::stod(found[4])};
+  Speed speed;
+  char end = 0;
+  const size_t before = text.rfind("; ", text.rfind(" thread"));
+  const int read = before == std::string::npos
+                       ? 0
+                       : std::sscanf(text.c_str() + before, "; %d thread%*[s;] %lf ms %lf GFLOP/s %lf%% of peak%c",
+                                     &speed.threads, &speed.milliseconds, &speed.gigaflops, &speed.per_cent, &end);
+  EXPECT_TRUE(read == 5 && end == '\n') << text;
+  // What reads numbers reads NaN and Inf too.
+  EXPECT_TRUE(std::isfinite(speed.milliseconds + speed.gigaflops + speed.per_cent)) << text;
+  return speed;
 }
 
 class EnvironmentTest : public DeviceTest {
