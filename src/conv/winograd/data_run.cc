@@ -74,7 +74,7 @@ class DataRun {
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
     channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
                                scratch.weight_offsets, scratch.weights);
-    const kernels::WinogradInFn transform = kernels::Winograd().weight;
+    const kernels::WinogradInFn transform = kernels::Winograd(2).weight;
     for (int64_t depth = 0; depth < s_.weight_.kernel[0]; ++depth) {
       int64_t offsets[kKernel * kKernel];  // backward data meets the kernel mirrored
       for (int64_t i = 0; i < kKernel * kKernel; ++i) {
@@ -122,7 +122,7 @@ class DataRun {
     channel_lanes::SlabShape shape = ShapeOf(box);
     ListWindows(box, shape, scratch.window_offsets);
     std::memset(scratch.slab, 0, kSlabChannels * sizeof(float));
-    const kernels::WinogradInFn transform = kernels::Winograd().input;
+    const kernels::WinogradInFn transform = kernels::Winograd(2).input;
     for (int64_t c = begin; c < end; c += kSlabChannels) {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(kSlabChannels, end - c);
@@ -221,7 +221,7 @@ class DataRun {
                     const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
     ListTiles(box, lanes, scratch);
-    for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
+    for (int64_t point = 0; point < kernels::WinogradPoints(2); ++point) {
       for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
         Multiply(panel, box, point, c, windows, panel_kernels + point * s_.kernel_step() + c * lanes, scratch);
       }
@@ -242,7 +242,7 @@ class DataRun {
         for (int64_t k = 0; k < sources; k += kKernelChunk) {
           TransformKernel(group, panel, c + k, k, scratch, scratch.kernels);
         }
-        for (int64_t point = 0; point < kernels::kWinogradPoints; ++point) {
+        for (int64_t point = 0; point < kernels::WinogradPoints(2); ++point) {
           Multiply(panel, box, point, c, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(), scratch);
         }
       }
@@ -280,7 +280,7 @@ class DataRun {
   void FinishPanel(int64_t group, int64_t panel, const Box& box, const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
     const int64_t positions = box.count[0] * box.count[1] * Results(box, 1) * Results(box, 2);
-    const kernels::WinogradOutFn transform = kernels::Winograd().result;
+    const kernels::WinogradOutFn transform = kernels::Winograd(2).result;
     for (int64_t tile = 0; tile < box.positions(); ++tile) {
       transform(scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles,
                 scratch.tile_offsets + tile * kTile * kTile);

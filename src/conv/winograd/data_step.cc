@@ -75,7 +75,7 @@ void DataStep::ChooseCut(const Geometry& g) {
   work_ = EstimateWork(g);  // algorithms are compared by it: nothing here depends on the threads
   const channel_lanes::Boxes whole(g.batch, size, {1, 1, 1}, kFewTiles);
   const int64_t budget = kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
-  const int64_t tile_bytes = g.groups * padded_sources_ * kernels::kWinogradPoints * int64_t{sizeof(float)};
+  const int64_t tile_bytes = g.groups * padded_sources_ * kernels::WinogradPoints(2) * int64_t{sizeof(float)};
   if (whole.count() == 1 && whole.positions() * tile_bytes <= budget && units(g) >= 2 * exec::ThreadCount()) {
     boxes_ = whole;
     block_units_ = 0;
@@ -110,7 +110,7 @@ double DataStep::TensorBytes(const Geometry& g) const {
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {
-  constexpr double kPoints = kernels::kWinogradPoints;
+  constexpr double kPoints = kernels::WinogradPoints(2);
   const double sources = static_cast<double>(padded_sources_), vectors = static_cast<double>(panels_.vectors());
   const double lanes = vectors * static_cast<double>(panels_.vector_lanes());
   const double positions = static_cast<double>(g.batch * result_size_[0] * result_size_[1] * result_size_[2]);
@@ -144,7 +144,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.slab = carver.Take<float>((pixels + 1) * kSlabChannels);
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
-  scratch.sums = carver.Take<float>(kernels::kWinogradPoints * sum_step());
+  scratch.sums = carver.Take<float>(kernels::WinogradPoints(2) * sum_step());
   scratch.tiles = carver.Take<float>((tiles * kTile * kTile + 1) * lanes);
   scratch.weights = carver.Take<float>(weight_.taps * kKernelChunk * lanes);
   scratch.bias = carver.Take<float>(lanes);

@@ -82,8 +82,8 @@ class DataStep : public Step {
   int64_t kernel_step() const {
     return weight_.kernel[0] * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
   }
-  int64_t window_floats() const { return kernels::kWinogradPoints * window_step(); }
-  int64_t kernel_floats() const { return kernels::kWinogradPoints * kernel_step(); }
+  int64_t window_floats() const { return kernels::WinogradPoints(2) * window_step(); }
+  int64_t kernel_floats() const { return kernels::WinogradPoints(2) * kernel_step(); }
   int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
 
   bool forward_;

@@ -221,7 +221,7 @@ class WeightsRun {
     LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, piece.slab, scratch.lines,
              scratch.slab);
     std::memset(scratch.slab + zeros, 0, static_cast<size_t>(row_floats) * sizeof(float));
-    const auto transform = piece.inputs ? kernels::Winograd().input : kernels::Winograd().gradient;
+    const auto transform = piece.inputs ? kernels::Winograd(2).input : kernels::Winograd(2).gradient;
     float* to =
         piece.inputs ? desk.tiles.inputs + piece.panel * cut_.inputs_floats() : OutputsOf(block, desk, piece.panel);
     to += (piece.band.before - chunk.first_tile) * row_floats;
@@ -307,8 +307,8 @@ class WeightsRun {
     int64_t offsets[kTaps];
     for (int64_t tap = 0; tap < kTaps; ++tap) offsets[tap] = tap * lanes;
     for (int64_t r = 0; r < rows; ++r) {
-      kernels::Winograd().weight_result(products + r * lanes, cut_.product_step(), lanes,
-                                        scratch.taps + r * kTaps * lanes, offsets);
+      kernels::Winograd(2).weight_result(products + r * lanes, cut_.product_step(), lanes,
+                                         scratch.taps + r * kTaps * lanes, offsets);
     }
     float* taps = scratch.taps;
     if (desk.sums != nullptr) {

@@ -24,7 +24,7 @@
 
 namespace canopy::conv::winograd {
 
-inline constexpr int64_t kPoints = kernels::kWinogradPoints, kTaps = kKernel * kKernel;
+inline constexpr int64_t kPoints = kernels::WinogradPoints(2), kTaps = kKernel * kKernel;
 inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at a time
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;

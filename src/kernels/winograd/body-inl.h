@@ -94,10 +94,19 @@ struct ResultLaw {
   }
 };
 
-// A square of Law::kFrom to one of Law::kTo, read and written element by element: columns first, then rows.
-template <class Law, class Load, class Store>
-HWY_INLINE void TransformSquare(const Load& load, const Store& store) {
-  WinogradVec half[Law::kTo][Law::kFrom];
+// Law::kFrom elements to Law::kTo along one axis or both, read and written element by element.
+template <class Law, int kAxes, class Load, class Store>
+HWY_INLINE void Transform(const Load& load, const Store& store) {
+  if constexpr (kAxes == 1) {
+    WinogradVec from[Law::kFrom], to[Law::kTo];
+#pragma GCC unroll 6
+    for (int x = 0; x < Law::kFrom; ++x) from[x] = load(x);
+    Law::Apply(from, to);
+#pragma GCC unroll 6
+    for (int x = 0; x < Law::kTo; ++x) store(x, to[x]);
+    return;
+  }
+  WinogradVec half[Law::kTo][Law::kFrom];  // columns first, then rows
 #pragma GCC unroll 6
   for (int x = 0; x < Law::kFrom; ++x) {
     WinogradVec from[Law::kFrom], to[Law::kTo];
@@ -116,31 +125,35 @@ HWY_INLINE void TransformSquare(const Load& load, const Store& store) {
   }
 }
 
-template <class Law>
-void WinogradIn(const float* HWY_RESTRICT square, const int64_t* HWY_RESTRICT offsets, int64_t count,
+template <class Law, int kAxes>
+void WinogradIn(const float* HWY_RESTRICT tile, const int64_t* HWY_RESTRICT offsets, int64_t count,
                 float* HWY_RESTRICT points, int64_t step) {
   const WinogradTag d;
   for (int64_t c = 0; c < count; c += static_cast<int64_t>(hn::Lanes(d))) {
-    TransformSquare<Law>([&](int e) { return hn::LoadU(d, square + offsets[e] + c); },
-                         [&](int e, WinogradVec value) { hn::StoreU(value, d, points + e * step + c); });
+    Transform<Law, kAxes>([&](int e) { return hn::LoadU(d, tile + offsets[e] + c); },
+                          [&](int e, WinogradVec value) { hn::StoreU(value, d, points + e * step + c); });
   }
 }
 
-template <class Law>
-void WinogradOut(const float* HWY_RESTRICT points, int64_t step, int64_t count, float* HWY_RESTRICT square,
+template <class Law, int kAxes>
+void WinogradOut(const float* HWY_RESTRICT points, int64_t step, int64_t count, float* HWY_RESTRICT tile,
                  const int64_t* HWY_RESTRICT offsets) {
   const WinogradTag d;
   for (int64_t c = 0; c < count; c += static_cast<int64_t>(hn::Lanes(d))) {
-    TransformSquare<Law>([&](int e) { return hn::LoadU(d, points + e * step + c); },
-                         [&](int e, WinogradVec value) { hn::StoreU(value, d, square + offsets[e] + c); });
+    Transform<Law, kAxes>([&](int e) { return hn::LoadU(d, points + e * step + c); },
+                          [&](int e, WinogradVec value) { hn::StoreU(value, d, tile + offsets[e] + c); });
   }
 }
 
-inline const WinogradKernels& WinogradOfTarget() {
-  static const WinogradKernels kernels = {&WinogradIn<InputLaw>, &WinogradIn<WeightLaw>, &WinogradIn<GradientLaw>,
-                                          &WinogradOut<ResultLaw<4>>, &WinogradOut<ResultLaw<3>>};
+template <int kAxes>
+const WinogradKernels& WinogradAlong() {
+  static const WinogradKernels kernels = {&WinogradIn<InputLaw, kAxes>, &WinogradIn<WeightLaw, kAxes>,
+                                          &WinogradIn<GradientLaw, kAxes>, &WinogradOut<ResultLaw<4>, kAxes>,
+                                          &WinogradOut<ResultLaw<3>, kAxes>};
   return kernels;
 }
+
+inline const WinogradKernels& WinogradOfTarget(int axes) { return axes == 1 ? WinogradAlong<1>() : WinogradAlong<2>(); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace canopy::kernels

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winograd's transforms over the six points 0, a, -a, b, -b and infinity, along both axes of a square: a correlation of
-// a 6x6 window with a 3x3 kernel gives 4x4 results, one with a 4x4 kernel 3x3, and both are 36 products of numbers that
-// belong to pairs of points:
+// Winograd's transforms over the six points 0, a, -a, b, -b and infinity, along both axes of a square or along a line.
+// A correlation of a 6x6 window with a 3x3 kernel gives 4x4 results, one with a 4x4 kernel 3x3, and both are 36
+// products of numbers that belong to pairs of points:
 //   4x4 results = result(input(6x6 window) * weight(3x3 kernel))            results[y][x] = sum window[y+i][x+j] *
 //   3x3 results = weight_result(input(6x6 window) * gradient(4x4 kernel))                     kernel[i][j]
-// The 36 products may be summed over channels, or tiles, before they are transformed back. All of it is exact but for
+// Along a line, likewise, 6 products take a window of 6 and a kernel of 3 to 4 results, or one of 4 to 3 results. The
+// products may be summed over channels, or tiles, before they are transformed back. All of it is exact but for
 // rounding: padding's zeros and whatever is not finite spread over the whole tile.
 //
-// Lanes are channels, and each lane is on its own. Element e = i * n + j of an n x n square stands at
-// square[offsets[e] + c], one of the 36 numbers of points e = 6 * i + j at points[e * step + c], 0 <= c < count.
+// Lanes are channels, and each lane is on its own. Element e = i * n + j of an n x n square, or e = i of a line, stands
+// at tile[offsets[e] + c], one of the numbers of points e = 6 * i + j, or i, at points[e * step + c], 0 <= c < count.
 // Offsets may coincide: elements that do not exist are read from one line of zeros, and written to one that nobody
 // reads.
 #ifndef CANOPY_KERNELS_WINOGRAD_CONTRACT_H_
@@ -18,27 +19,29 @@
 
 namespace canopy::kernels {
 
-inline constexpr int kWinogradPoints = 36;
+// Of a line (one axis) or a square (two).
+constexpr int WinogradPoints(int axes) { return axes == 1 ? 6 : 36; }
 // `count` is a multiple of a vector's lanes, so no transform has a tail; this is one on every instruction set.
 inline constexpr int kWinogradLanes = 16;
 
-// A square to its numbers at the points. Steps that are multiples of 4096 bytes are slow: all 36 lines then share one
-// set of the L1.
-using WinogradInFn = void (*)(const float* square, const int64_t* offsets, int64_t count, float* points, int64_t step);
+// A window or kernel to its numbers at the points. Steps that are multiples of 4096 bytes are slow: the lines of all
+// points then share one set of the L1.
+using WinogradInFn = void (*)(const float* tile, const int64_t* offsets, int64_t count, float* points, int64_t step);
 
-// Sums of products at the points to a square.
-using WinogradOutFn = void (*)(const float* points, int64_t step, int64_t count, float* square, const int64_t* offsets);
+// Sums of products at the points to results.
+using WinogradOutFn = void (*)(const float* points, int64_t step, int64_t count, float* tile, const int64_t* offsets);
 
+// Of squares, or of lines; offsets are as many as elements.
 struct WinogradKernels {
-  WinogradInFn input;           // 36 offsets: B^T d B
-  WinogradInFn weight;          // 9 offsets: G g G^T
-  WinogradInFn gradient;        // 16 offsets, likewise for 4x4
-  WinogradOutFn result;         // 16 offsets: A^T m A
-  WinogradOutFn weight_result;  // 9 offsets, likewise for 3x3
+  WinogradInFn input;           // of 6x6, or 6: B^T d B, or B^T d
+  WinogradInFn weight;          // of 3x3, or 3: G g G^T, or G g
+  WinogradInFn gradient;        // of 4x4, or 4, likewise
+  WinogradOutFn result;         // to 4x4, or 4: A^T m A, or A^T m
+  WinogradOutFn weight_result;  // to 3x3, or 3, likewise
 };
 
-// The kernels for the best instruction set that this processor has.
-const WinogradKernels& Winograd();
+// The kernels for the best instruction set that this processor has, along one axis or two.
+const WinogradKernels& Winograd(int axes);
 
 }  // namespace canopy::kernels
 

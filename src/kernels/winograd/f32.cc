@@ -12,7 +12,7 @@ namespace canopy::kernels {
 
 HWY_EXPORT(WinogradOfTarget);
 
-const WinogradKernels& Winograd() { return HWY_DYNAMIC_DISPATCH(WinogradOfTarget)(); }
+const WinogradKernels& Winograd(int axes) { return HWY_DYNAMIC_DISPATCH(WinogradOfTarget)(axes); }
 
 }  // namespace canopy::kernels
 #endif

@@ -17,10 +17,13 @@ constexpr float kUnread = std::numeric_limits<float>::quiet_NaN();  // between t
 
 class WinogradTest : public testing::TestWithParam<int64_t> {};
 
-// n x n lines of channels, scattered: in reverse, with gaps that hold NaN.
-struct Square {
-  Square(int n, int64_t count) : count(count), data(static_cast<size_t>(n * n * (count + 5)), kUnread) {
-    for (int e = n * n - 1; e >= 0; --e) offsets.push_back(e * (count + 5));
+constexpr int Power(int n, int axes) { return axes == 1 ? n : n * n; }
+
+// n or n x n lines of channels, scattered: in reverse, with gaps that hold NaN.
+struct Tile {
+  Tile(int n, int axes, int64_t count)
+      : count(count), data(static_cast<size_t>(Power(n, axes) * (count + 5)), kUnread) {
+    for (int e = Power(n, axes) - 1; e >= 0; --e) offsets.push_back(e * (count + 5));
   }
   float* line(int e) { return data.data() + offsets[e]; }
   void Fill(std::mt19937* random) {
@@ -35,28 +38,28 @@ struct Square {
   std::vector<int64_t> offsets;
 };
 
-// A window correlated with a kernel of k x k, through the points and by the definition.
-void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int64_t count) {
+// A window correlated with a kernel of k, or k x k, through the points and by the definition.
+void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int axes, int64_t count) {
   const int results = 7 - k;
   std::mt19937 random(static_cast<uint32_t>(count + k));
-  Square window(6, count), kernel(k, count), result(results, count);
+  Tile window(6, axes, count), kernel(k, axes, count), result(results, axes, count);
   window.Fill(&random);
   kernel.Fill(&random);
   const int64_t step = count + 16;
-  std::vector<float> points(static_cast<size_t>(kWinogradPoints * step), kUnread), factors = points;
-  Winograd().input(window.data.data(), window.offsets.data(), count, points.data(), step);
+  std::vector<float> points(static_cast<size_t>(WinogradPoints(axes) * step), kUnread), factors = points;
+  Winograd(axes).input(window.data.data(), window.offsets.data(), count, points.data(), step);
   kernel_in(kernel.data.data(), kernel.offsets.data(), count, factors.data(), step);
-  for (int64_t i = 0; i < kWinogradPoints * step; ++i) {
+  for (int64_t i = 0; i < WinogradPoints(axes) * step; ++i) {
     EXPECT_EQ(std::isnan(points[i]), i % step >= count);  // nothing else is written
     EXPECT_EQ(std::isnan(factors[i]), i % step >= count);
     points[i] *= factors[i];
   }
   out(points.data(), step, count, result.data.data(), result.offsets.data());
   for (int64_t c = 0; c < count; ++c) {
-    for (int e = 0; e < results * results; ++e) {
+    for (int e = 0; e < Power(results, axes); ++e) {
       double expected = 0, magnitude = 0;
-      for (int i = 0; i < k * k; ++i) {
-        const int at = (e / results + i / k) * 6 + e % results + i % k;
+      for (int i = 0; i < Power(k, axes); ++i) {
+        const int at = (e / results + i / k) * 6 + e % results + i % k;  // a line is the first row
         const double term = static_cast<double>(window.line(at)[c]) * kernel.line(i)[c];
         expected += term;
         magnitude += std::abs(term);
@@ -72,27 +75,36 @@ void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int64_t
 
 TEST_P(WinogradTest, KernelsOfThreeGiveFourResults) {
   const ScopedTarget scoped(GetParam());
-  for (const int64_t count : kCounts) ExpectCorrelation(Winograd().weight, Winograd().result, 3, count);
+  for (const int axes : {1, 2}) {
+    for (const int64_t count : kCounts) ExpectCorrelation(Winograd(axes).weight, Winograd(axes).result, 3, axes, count);
+  }
 }
 
 TEST_P(WinogradTest, KernelsOfFourGiveThreeResults) {
   const ScopedTarget scoped(GetParam());
-  for (const int64_t count : kCounts) ExpectCorrelation(Winograd().gradient, Winograd().weight_result, 4, count);
+  for (const int axes : {1, 2}) {
+    for (const int64_t count : kCounts) {
+      ExpectCorrelation(Winograd(axes).gradient, Winograd(axes).weight_result, 4, axes, count);
+    }
+  }
 }
 
 // Missing elements share one line of zeros, unwanted results one line that nobody reads.
 TEST_P(WinogradTest, OffsetsMayCoincide) {
   const ScopedTarget scoped(GetParam());
   constexpr int64_t kCount = kWinogradLanes;
-  std::vector<float> zeros(kCount, 0.0f), points(kWinogradPoints * kCount, 1.0f), square(2 * kCount, kUnread);
-  const std::vector<int64_t> same(36, 0);
-  Winograd().input(zeros.data(), same.data(), kCount, points.data(), kCount);
-  for (const float value : points) EXPECT_EQ(value, 0);
-  points.assign(points.size(), 1.0f);
-  std::vector<int64_t> offsets(16, kCount);
-  offsets[0] = 0;
-  Winograd().result(points.data(), kCount, kCount, square.data(), offsets.data());
-  for (int64_t c = 0; c < kCount; ++c) EXPECT_EQ(square[c], 25);  // every finite pair of points once
+  for (const int axes : {1, 2}) {
+    std::vector<float> zeros(kCount, 0.0f), points(static_cast<size_t>(WinogradPoints(axes) * kCount), 1.0f);
+    std::vector<float> tile(2 * kCount, kUnread);
+    const std::vector<int64_t> same(36, 0);
+    Winograd(axes).input(zeros.data(), same.data(), kCount, points.data(), kCount);
+    for (const float value : points) EXPECT_EQ(value, 0);
+    points.assign(points.size(), 1.0f);
+    std::vector<int64_t> offsets(16, kCount);
+    offsets[0] = 0;
+    Winograd(axes).result(points.data(), kCount, kCount, tile.data(), offsets.data());
+    for (int64_t c = 0; c < kCount; ++c) EXPECT_EQ(tile[c], Power(5, axes));  // every finite point, or pair, once
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, WinogradTest, testing::ValuesIn(MachineTargets()),
