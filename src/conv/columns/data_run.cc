@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/columns/data_step.h"
+#include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 
@@ -25,6 +26,8 @@ class DataRun {
         plane_(p_.geometry.output_size[0] * p_.geometry.output_size[1] * p_.geometry.output_size[2]),
         output_(buffers.output, p_.output.dtype, p_.rule),
         weight_(buffers.weight, p_.weight.dtype, p_.rule),
+        output_pairs_(buffers.output, p_.output.dtype, p_.rule),
+        weight_pairs_(buffers.weight, p_.weight.dtype, p_.rule),
         result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {}
 
   void Run() const {
@@ -48,15 +51,20 @@ class DataRun {
   int64_t Inputs(int64_t block) const { return std::min(s_.block_, s_.input_channels_ - FirstInput(block)); }
   int64_t FirstOutput(int64_t block) const { return block / s_.blocks_ * s_.output_channels_; }
 
-  // packed[block][chunk][row panel][output channel][row]; a block's columns are dealt evenly to its panels.
+  // packed[block][chunk][row panel][term][row]; a block's columns are dealt evenly to its panels.
   void PackBlock(int64_t block, const DataScratch& scratch) const {
     const int64_t columns = Inputs(block) * s_.taps_, panels = s_.row_panels(columns), rows = s_.rows();
-    for (int64_t k = 0; k < s_.output_channels_; ++k) {
+    for (int64_t k = 0; k < s_.output_channels_; k += s_.a_term()) {
       const int64_t chunk = k - k % s_.chunk_, outputs = std::min(s_.chunk_, s_.output_channels_ - chunk);
-      weight_.FetchRun((FirstOutput(block) + k) * p_.weight.strides[0] + FirstInput(block) * s_.taps_, columns,
-                       scratch.products);
-      float* to = packed_ + block * s_.PackedFloats() + chunk * panels * rows + (k - chunk) * rows;
-      for (int64_t panel = 0; panel < panels; ++panel, to += outputs * rows) {
+      const int64_t offset = (FirstOutput(block) + k) * p_.weight.strides[0] + FirstInput(block) * s_.taps_;
+      if (s_.dot_rate_ > 0) {
+        weight_pairs_.FetchLine(offset, p_.weight.strides[0], k + 1 == s_.output_channels_, 1, columns,
+                                scratch.products);
+      } else {
+        weight_.FetchRun(offset, columns, scratch.products);
+      }
+      float* to = packed_ + block * s_.PackedFloats() + (s_.Terms(chunk) * panels + s_.Terms(k - chunk)) * rows;
+      for (int64_t panel = 0; panel < panels; ++panel, to += s_.Terms(outputs) * rows) {
         const int64_t first = panel * columns / panels, end = (panel + 1) * columns / panels;
         std::copy(scratch.products + first, scratch.products + end, to);
       }
@@ -96,11 +104,11 @@ class DataRun {
   void Multiply(int64_t block, const Panel& panel, int64_t k, int64_t outputs, int64_t offset,
                 const DataScratch& scratch) const {
     const int64_t rows = s_.rows(), columns = Inputs(block) * s_.taps_, panels = s_.row_panels(columns);
-    const kernels::GatherRun run{0, 0, outputs};
+    const kernels::GatherRun run{0, 0, s_.Terms(outputs)};
     kernels::GatherOperands operands{};
     operands.runs = &run;
     operands.run_count = 1;
-    operands.a = packed_ + block * s_.PackedFloats() + k * panels * rows;
+    operands.a = packed_ + block * s_.PackedFloats() + s_.Terms(k) * panels * rows;
     operands.a_step = rows;
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * s_.panel_;
@@ -116,14 +124,15 @@ class DataRun {
       PackPixels(offset, panel.count, outputs, scratch.pixels);
       pixels = scratch.pixels;
     }
-    for (int64_t number = 0; number < panels; ++number, operands.a += outputs * rows) {
+    for (int64_t number = 0; number < panels; ++number, operands.a += run.terms * rows) {
       const int64_t first = number * columns / panels, count = (number + 1) * columns / panels - first;
       for (int64_t i = 0; i < panel.count; i += s_.lanes()) {
         const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), panel.count - i), s_.tiles_.vector_lanes);
         operands.b = pixels + i;
-        const bool more = number == 0 && panel.first + ahead + i < plane_;
-        operands.ahead = more ? output_.Address(offset + ahead + i) : operands.b;
-        operands.ahead_step = more ? p_.output.strides[1] * bytes : 0;
+        // While the first row panel is multiplied; with pairs each of the first two brings one channel of a pair.
+        const bool more = number < s_.a_term() && panel.first + ahead + i < plane_;
+        operands.ahead = more ? output_.Address(offset + number * p_.output.strides[1] + ahead + i) : operands.b;
+        operands.ahead_step = more ? s_.a_term() * p_.output.strides[1] * bytes : 0;
         operands.c = panel.products + first * s_.panel_ + i;
         s_.tiles_.tiles[vectors - 1].adjacent[count](operands, k > 0);
       }
@@ -131,8 +140,13 @@ class DataRun {
   }
 
   void PackPixels(int64_t offset, int64_t count, int64_t outputs, float* to) const {
-    for (int64_t k = 0; k < outputs; ++k, offset += p_.output.strides[1], to += s_.panel_) {
-      output_.FetchRun(offset, count, to);
+    const int64_t stride = p_.output.strides[1];
+    for (int64_t k = 0; k < outputs; k += s_.a_term(), to += s_.panel_) {
+      if (s_.dot_rate_ > 0) {
+        output_pairs_.FetchLine(offset + k * stride, stride, k + 1 == outputs, 1, count, to);
+      } else {
+        output_.FetchRun(offset + k * stride, count, to);
+      }
     }
   }
 
@@ -216,6 +230,7 @@ class DataRun {
   char* scratch_;
   int64_t plane_;  // output pixels of a channel
   LineReader output_, weight_;
+  PairReader output_pairs_, weight_pairs_;  // with dot products
   LineWriter result_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
 
@@ -13,9 +14,9 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kMostChunk = 256;         // of one tile call: FP32 sums stay short
+constexpr int64_t kMostTerms = 256;         // of one tile call: FP32 sums stay short
 constexpr int64_t kMostChannels = 64;       // where each has one column: then whole planes are written at once
-constexpr int64_t kMostColumns = 256;       // with kMostChunk: 256 KiB of packed weights
+constexpr int64_t kMostColumns = 256;       // with kMostTerms: 256 KiB of packed weights
 constexpr int64_t kSumFloats = 224 << 10;   // of a piece: 896 KiB, of which a few rows are in use at a time
 constexpr int64_t kPixelFloats = 16 << 10;  // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kMostTiles = 4;           // side by side
@@ -45,7 +46,9 @@ int Vectors(const kernels::GatherTilesList& list, int64_t columns) {
 
 }  // namespace
 
-DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : tiles_(kernels::AllGatherTiles()) {
+DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : dot_rate_(Bf16DotRate(problem.output.dtype, problem.weight.dtype, problem.rule)),
+      tiles_(dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles()) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -55,9 +58,9 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : 
   block_ = std::max<int64_t>(1, CeilDiv(input_channels_, std::max<int64_t>(1, blocks)));
   blocks_ = CeilDiv(input_channels_, block_);
   vectors_ = Vectors(tiles_, columns());
-  const int64_t chunks = std::max<int64_t>(1, CeilDiv(output_channels_, kMostChunk));
-  chunk_ = std::max<int64_t>(1, CeilDiv(output_channels_, chunks));
-  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (chunk_ * lanes()), 1, kMostTiles);
+  const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), kMostTerms));
+  chunk_ = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), chunks)) * a_term();
+  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (Terms(chunk_) * lanes()), 1, kMostTiles);
   Cut(g);
   packed_handle_ =
       ledger->Book("packed weights", g.groups * blocks_ * PackedFloats() * static_cast<int64_t>(sizeof(float)));
@@ -117,7 +120,8 @@ void DataStep::CountWork(const ConvProblem& problem) {
   const bool plain = problem.output.dtype == numerics::DType::kFloat32;
   const bool packs = !plain || row_panels(this->columns()) > 1;
   const double results = static_cast<double>(input_channels_ * g.input_size[0] * g.input_size[1] * g.input_size[2]);
-  work_ = vectors * columns * outputs / kEfficiency +
+  const double terms = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(output_channels_)) : outputs;
+  work_ = vectors * columns * terms / kEfficiency +
           (packs ? pixels * outputs * blocks * (plain ? kWorkAPackedPixel : kWorkAConvertedElem) : 0) +
           columns * (vectors * kWorkAnAddedVector + (rows + panels) * kWorkAnAddedRow) +
           vectors * columns * (chunks - 1) * kWorkATileVector +
@@ -137,7 +141,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
     pieces_.ForEachRun(pieces_.At(i), [&](int64_t, int64_t pixels) { count += CeilDiv(pixels, panel_); });
     panels = std::max(panels, count);
   }
-  scratch.pixels = carver.Take<float>(chunk_ * panel_);
+  scratch.pixels = carver.Take<float>(Terms(chunk_) * panel_);
   scratch.sums = carver.Take<float>(SumFloats());
   scratch.line = carver.Take<float>(row_floats_);
   scratch.sum_offsets = carver.Take<int64_t>(columns());
@@ -152,7 +156,7 @@ std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(part[0]) + "x" + std::to_string(part[1]) + "x" + std::to_string(part[2]) +
          " input pixels, blocks of " + std::to_string(block_) + " input channels by " + std::to_string(taps_) +
          " taps, chunks of " + std::to_string(chunk_) + " output channels, tile " + std::to_string(rows()) + "x" +
-         std::to_string(lanes());
+         std::to_string(lanes()) + (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::columns

@@ -2,12 +2,14 @@
 // Backward data by way of the columns (input channel, tap) of the weight matrix:
 //   products[column][output pixel] = sum over output channels of weight[output channel][column] * output[...][pixel]
 // and every product is then added to the one input pixel that it belongs to. Pixels are the lanes, so that vectors and
-// tiles are full however few the input channels are; output is read where it stands, once a block of columns.
+// tiles are full however few the input channels are; output is read where it stands, once a block of columns. With BF16
+// dot products a term of the sum is a pair of output channels.
 #ifndef CANOPY_CONV_COLUMNS_DATA_STEP_H_
 #define CANOPY_CONV_COLUMNS_DATA_STEP_H_
 
 #include <string>
 
+#include "base/checked_math.h"
 #include "conv/algorithm.h"
 #include "conv/columns/pieces.h"
 #include "kernels/gather_gemm/contract.h"
@@ -16,7 +18,7 @@ namespace canopy::conv::columns {
 
 // One thread's working memory.
 struct DataScratch {
-  float* pixels;    // [output channel][lane]: one panel
+  float* pixels;    // [term][lane]: one panel
   float* products;  // [panel][column][lane]: one panel, or all of a piece where chunks are added up
   float* sums;  // [input channel][depth][row][phase of the last axis][position]: the rows that some tap reaches; then
                 // a row of zeros and one for what falls outside
@@ -44,11 +46,14 @@ class DataStep : public Step {
   int64_t lanes() const { return tiles_.tiles[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_.tiles[vectors_ - 1].most_rows; }
   int64_t row_panels(int64_t columns) const { return base::CeilDiv(columns, rows()); }
-  int64_t PackedFloats() const { return row_panels(columns()) * rows() * output_channels_; }  // of a block
+  int64_t PackedFloats() const { return row_panels(columns()) * rows() * Terms(output_channels_); }  // of a block
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }                                           // output channels
+  int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }
   bool chunked() const { return chunk_ < output_channels_; }
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
+  double dot_rate_ = 0;                                          // 0: FP32 multiply-adds
   kernels::GatherTilesList tiles_;
   int vectors_ = 1;
   int64_t block_ = 1, blocks_ = 0;  // input channels of a job
