@@ -26,6 +26,14 @@ void PairReader::FetchRun(int64_t offset, int64_t count, float* to) const {
   }
 }
 
+void PairReader::FetchNumbers(int64_t offset, int64_t step, int64_t count, uint16_t* to) const {
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t run = std::min(kChunk, count - i);
+    const uint16_t* line = Line(offset + i * step, step, run, to + i);
+    if (line != to + i) std::memcpy(to + i, line, static_cast<size_t>(run) * sizeof(uint16_t));
+  }
+}
+
 const uint16_t* PairReader::Line(int64_t offset, int64_t step, int64_t count, uint16_t* chunk) const {
   if (!plain_) {
     float line[kChunk + kernels::kLineSlack];

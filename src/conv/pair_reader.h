@@ -19,12 +19,21 @@ class PairReader {
         reader_(base, dtype, rule),
         narrow_(kernels::convert::SelectStoreRow(numerics::DType::kBFloat16, false)) {}
 
+  // From here on elements that are not finite read as 1 with their sign.
+  void TakeFiniteOnly() {
+    plain_ = false;
+    reader_.TakeFiniteOnly();
+  }
+
   // to[i] = the pair of elements first + i * step and first + distance + i * step, 0 <= i < count; where `alone`, of
   // the former and 0. Writes nothing else.
   void FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const;
 
   // The `count` elements from `offset` on, pair by pair; 0 completes the last. Writes nothing else.
   void FetchRun(int64_t offset, int64_t count, float* to) const;
+
+  // to[i] = element offset + i * step, 0 <= i < count. Writes nothing else.
+  void FetchNumbers(int64_t offset, int64_t step, int64_t count, uint16_t* to) const;
 
  private:
   static constexpr int64_t kChunk = 256;

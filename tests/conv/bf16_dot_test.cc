@@ -3,10 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <utility>
+#include <vector>
 
+#include "conv/conv.h"
 #include "conv/plan.h"
 #include "kernels/gather_gemm/contract.h"
+#include "tests/conv/random_case.h"
 
 namespace canopy::conv {
 namespace {
@@ -80,6 +84,56 @@ TEST(Bf16DotTest, WeightGradientsUseThemForMoreThanOneImage) {
     problem.weight_result = {DType::kBFloat16, {16 * 9, 9, 9, 3, 1}};
     const auto plan = BuildPlan(problem, "channel_lanes");
     EXPECT_EQ(plan->steps[0].step->Describe().find("dot products") != std::string::npos, batch > 1) << batch;
+  }
+}
+
+// FP32 results of an algorithm for dense BF16 tensors of small whole numbers, of which every sum is exact.
+std::vector<char> Gradient(const Geometry& g, const char* algorithm, Computation computation, bool dot) {
+  const ScopedBf16Dot scoped(dot);
+  const std::array<int, 5> order = {0, 1, 2, 3, 4};
+  const std::array<int64_t, 5> in = {g.batch, g.input_channels, g.input_size[0], g.input_size[1], g.input_size[2]};
+  const std::array<int64_t, 5> out = {g.batch, g.output_channels, g.output_size[0], g.output_size[1], g.output_size[2]};
+  const std::array<int64_t, 5> kernel = {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1],
+                                         g.kernel[2]};
+  Tensor input = MakeTensor(in, DType::kBFloat16, order, 0), output = MakeTensor(out, DType::kBFloat16, order, 0);
+  Tensor weight = MakeTensor(kernel, DType::kBFloat16, order, 0);
+  std::mt19937 random(7);
+  for (Tensor* tensor : {&input, &output, &weight}) FillRandom(tensor, true, &random);
+  Tensor input_result = MakeTensor(in, DType::kFloat32, order, 0);
+  Tensor weight_result = MakeTensor(kernel, DType::kFloat32, order, 0);
+  ConvProblem problem;
+  problem.geometry = g;
+  problem.computations = computation;
+  problem.input = input.operand;
+  problem.weight = weight.operand;
+  problem.output = output.operand;
+  problem.input_result = input_result.operand;
+  problem.weight_result = weight_result.operand;
+  const std::unique_ptr<Plan> plan = BuildPlan(problem, algorithm);
+  EXPECT_STREQ(plan->steps[0].algorithm->name, algorithm);
+  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()));
+  Run(*plan,
+      {input.bytes.data(), weight.bytes.data(), output.bytes.data(), nullptr, input_result.bytes.data(),
+       weight_result.bytes.data(), nullptr, nullptr},
+      workspace.data(), false);
+  return computation == kBackwardWeights ? weight_result.bytes : input_result.bytes;
+}
+
+// More terms than one tile product adds, odd rests of them, rows that are cut: more than the sweep's problems have.
+TEST(Bf16DotTest, SumsOfWholeNumbersAreTheSameWithAndWithout) {
+  const Geometry problems[] = {
+      {1, 1, 3, 1101, {1, 6, 6}, {1, 3, 3}, {1, 2, 2}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}},
+      {1, 1, 2, 5, {1, 1, 2003}, {1, 1, 1001}, {1, 1, 3}, {1, 1, 2}, {1, 1, 1}, {0, 0, 0}},
+      {1, 1, 3, 17, {3, 37, 37}, {3, 37, 37}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+  };
+  for (const char* algorithm : {"columns", "channel_lanes"}) {
+    for (const Computation computation : {kBackwardData, kBackwardWeights}) {
+      for (size_t i = 0; i < std::size(problems); ++i) {
+        EXPECT_EQ(Gradient(problems[i], algorithm, computation, true),
+                  Gradient(problems[i], algorithm, computation, false))
+            << algorithm << ", " << ComputationName(computation) << " of problem " << i;
+      }
+    }
   }
 }
 

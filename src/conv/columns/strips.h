@@ -21,9 +21,12 @@ struct Strip {
 class Strips {
  public:
   Strips() = default;
-  Strips(const Geometry& geometry, int64_t most_pixels) : batch_(geometry.batch), size_(geometry.output_size) {
+  // Where rows are cut, their parts but the last are multiples of `multiple`.
+  Strips(const Geometry& geometry, int64_t most_pixels, int64_t multiple)
+      : batch_(geometry.batch), size_(geometry.output_size) {
     const int64_t parts = std::max<int64_t>(1, base::CeilDiv(size_[2], 2 * most_pixels));
     columns_ = std::max<int64_t>(1, base::CeilDiv(size_[2], parts));
+    if (parts > 1) columns_ = base::RoundUp(columns_, multiple);
     rows_ = std::clamp<int64_t>(most_pixels / columns_, 1, std::max<int64_t>(1, size_[1]));
     rows_ = std::max<int64_t>(1, base::CeilDiv(size_[1], base::CeilDiv(size_[1], rows_)));
     if (parts > 1) rows_ = 1;

@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "conv/columns/weights_step.h"
 #include "conv/nonfinite.h"
+#include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 
@@ -28,6 +29,8 @@ class WeightsRun {
         scratch_(scratch),
         input_(b_.input, p_.input.dtype, p_.rule),
         output_(b_.output, p_.output.dtype, p_.rule),
+        input_pairs_(b_.input, p_.input.dtype, p_.rule),
+        output_pairs_(b_.output, p_.output.dtype, p_.rule),
         result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         partial_(partial),
         nonfinite_(new (flag) std::atomic<int>(0)) {}
@@ -35,11 +38,13 @@ class WeightsRun {
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
     RunBlocks(serial);
-    // A zero of the padding makes a NaN of an output that is not finite and that the definition does not multiply; the
-    // results of its channel are then not finite either.
-    if (!s_.padding_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    // A zero of the padding or beside a last pixel makes a NaN of an output that is not finite and that the definition
+    // does not multiply; the results of its channel are then not finite either.
+    if (!s_.zeros_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
     input_.TakeFiniteOnly();
     output_.TakeFiniteOnly();
+    input_pairs_.TakeFiniteOnly();
+    output_pairs_.TakeFiniteOnly();
     RunBlocks(serial);
     AddNonfiniteActivationTerms(p_, b_, serial);
   }
@@ -108,70 +113,94 @@ class WeightsRun {
     const auto& strides = p_.output.strides;
     const int64_t channel = block.group * s_.output_channels_ + block.first_row;
     const bool in_place = output_.Direct(0, 1) != nullptr;
-    const int64_t most = s_.group_strips_ * s_.strips_.pixels();
+    const int64_t most = s_.MostTerms();
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
-    int64_t listed = 0, pixels = 0;
+    int64_t listed = 0, terms = 0;
     for (int64_t i = begin; i < end; ++i) {
       const Strip strip = s_.strips_.At(i);
       FillSlab(block, strip, scratch);
-      CopyColumns(block, strip, scratch, scratch.columns + pixels * s_.lane_step_);
+      CopyColumns(block, strip, scratch, scratch.columns + terms * s_.lane_step_);
       const int64_t offset = strip.image * strides[0] + channel * strides[1] + strip.depth * strides[2] +
                              strip.row * strides[3] + strip.column;
-      scratch.runs[listed++] = {in_place ? offset : pixels, pixels * s_.lane_step_, strip.pixels()};
+      scratch.runs[listed++] = {in_place ? offset : terms, terms * s_.lane_step_, s_.Terms(strip)};
       for (int64_t r = 0; r < block.rows && !in_place; ++r) {
-        output_.FetchRun(offset + r * strides[1], strip.pixels(), scratch.rows + r * most + pixels);
+        FetchOutput(strip, offset + r * strides[1], scratch.rows + r * most + terms);
       }
-      pixels += strip.pixels();
+      terms += s_.Terms(strip);
     }
     Multiply(block, in_place ? output_.Direct(0, 1) : scratch.rows, in_place ? strides[1] : most, listed, scratch);
+  }
+
+  // A strip of one output channel.
+  void FetchOutput(const Strip& strip, int64_t offset, float* to) const {
+    if (s_.dot_rate_ == 0) return output_.FetchRun(offset, strip.pixels(), to);
+    if (strip.columns % s_.a_term() == 0) return output_pairs_.FetchRun(offset, strip.pixels(), to);
+    const int64_t terms = s_.Terms(strip) / strip.rows;
+    for (int64_t row = 0; row < strip.rows; ++row) {
+      output_pairs_.FetchRun(offset + row * strip.columns, strip.columns, to + row * terms);
+    }
   }
 
   // The input under a strip, zeros where there is none.
   void FillSlab(const Block& block, const Strip& strip, const WeightsScratch& scratch) const {
     const Geometry& g = p_.geometry;
     const auto& strides = p_.input.strides;
-    const int64_t pitch = s_.slab_pitch_;
     const int64_t first_w = strip.column * g.stride[2] - g.pad_begin[2];
     const int64_t first_h = strip.row * g.stride[1] - g.pad_begin[1];
-    const int64_t low = std::clamp<int64_t>(-first_w, 0, pitch);
-    const int64_t high = std::clamp<int64_t>(g.input_size[2] - first_w, low, pitch);
+    SlabRow at{0, 0, s_.slab_pitch_ + s_.partner_};
+    at.low = std::clamp<int64_t>(-first_w, 0, at.length);
+    at.high = std::clamp<int64_t>(g.input_size[2] - first_w, at.low, at.length);
     float* to = scratch.slab;
     for (int64_t c = 0; c < block.channels; ++c) {
       const int64_t channel = block.group * s_.input_channels_ + block.first_channel + c;
       for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
         const int64_t d = strip.depth * g.stride[0] - g.pad_begin[0] + kd * g.dilation[0];
-        for (int64_t row = 0; row < s_.slab_rows_; ++row, to += pitch) {
+        for (int64_t row = 0; row < s_.slab_rows_; ++row, to += s_.slab_pitch_) {
           const int64_t h = first_h + row;
-          if (d < 0 || d >= g.input_size[0] || h < 0 || h >= g.input_size[1] || low == high) {
-            std::fill(to, to + pitch, 0.0f);
+          if (d < 0 || d >= g.input_size[0] || h < 0 || h >= g.input_size[1] || at.low == at.high) {
+            std::fill(to, to + s_.slab_pitch_, 0.0f);
             continue;
           }
-          std::fill(to, to + low, 0.0f);
-          FetchRow(strip.image * strides[0] + channel * strides[1] + d * strides[2] + h * strides[3] +
-                       (first_w + low) * strides[4],
-                   high - low, scratch.line, to + low);
-          std::fill(to + high, to + pitch, 0.0f);
+          const int64_t offset = strip.image * strides[0] + channel * strides[1] + d * strides[2] + h * strides[3] +
+                                 (first_w + at.low) * strides[4];
+          s_.dot_rate_ > 0 ? FetchPairs(offset, at, scratch.line, to) : FetchRow(offset, at, scratch.line, to);
         }
       }
     }
   }
 
-  void FetchRow(int64_t offset, int64_t count, float* line, float* to) const {
+  // The positions of a slab's row, or of the numbers that it pairs, at which there is input.
+  struct SlabRow {
+    int64_t low, high, length;
+  };
+
+  void FetchRow(int64_t offset, const SlabRow& at, float* line, float* to) const {
+    std::fill(to, to + at.low, 0.0f);
     if (p_.input.strides[4] == 1) {
-      input_.FetchRun(offset, count, to);
-      return;
+      input_.FetchRun(offset, at.high - at.low, to + at.low);
+    } else {
+      const kernels::Segment whole{0, 0, static_cast<int32_t>(at.high - at.low)};
+      input_.Fetch(offset, &whole, 1, p_.input.strides[4], at.high - at.low, line);
+      std::copy(line, line + at.high - at.low, to + at.low);
     }
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
-    input_.Fetch(offset, &whole, 1, p_.input.strides[4], count, line);
-    std::copy(line, line + count, to);
+    std::fill(to + at.high, to + at.length, 0.0f);
+  }
+
+  void FetchPairs(int64_t offset, const SlabRow& at, float* line, float* to) const {
+    uint16_t* numbers = reinterpret_cast<uint16_t*>(line);
+    std::fill(numbers, numbers + at.low, uint16_t{0});
+    input_pairs_.FetchNumbers(offset, p_.input.strides[4], at.high - at.low, numbers + at.low);
+    std::fill(numbers + at.high, numbers + at.length, uint16_t{0});
+    kernels::Lines().zip(numbers, numbers + s_.partner_, s_.slab_pitch_, to);
   }
 
   void CopyColumns(const Block& block, const Strip& strip, const WeightsScratch& scratch, float* to) const {
     const Geometry& g = p_.geometry;
+    const int64_t terms = s_.Terms(strip) / strip.rows;
     for (int64_t row = 0; row < strip.rows; ++row) {
       kernels::Lines().copy_runs(scratch.slab + row * g.stride[1] * s_.slab_pitch_, scratch.run_offsets, block.runs,
-                                 s_.run_, strip.columns, g.stride[2], to, s_.lane_step_);
-      to += strip.columns * s_.lane_step_;
+                                 s_.run_, terms, s_.a_term() * g.stride[2], to, s_.lane_step_);
+      to += terms * s_.lane_step_;
     }
   }
 
@@ -228,6 +257,7 @@ class WeightsRun {
   const Buffers& b_;
   char* scratch_;
   LineReader input_, output_;
+  PairReader input_pairs_, output_pairs_;  // with dot products
   LineWriter result_;
   float* partial_;
   std::atomic<int>* nonfinite_;

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/channel_lanes/scratch.h"
 #include "conv/grid.h"
 #include "exec/pool.h"
@@ -15,7 +16,7 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kPixels = 256;           // of a product: a panel of columns and a tile's rows then share the L1
+constexpr int64_t kTerms = 256;            // of a product: a panel of columns and a tile's rows then share the L1
 constexpr int64_t kMostLanes = 256;        // of a job
 constexpr int64_t kTileFloats = 80 << 10;  // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kEnoughJobs = 16;
@@ -34,19 +35,21 @@ constexpr double kWorkAJob = 1500;
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
+  partner_ = dot_rate_ > 0 ? g.stride[2] : 0;
   run_ = g.kernel[2];
   runs_ = input_channels_ * g.kernel[0] * g.kernel[1];
   for (int axis = 0; axis < 3; ++axis) {
-    for (const AxisPhase& phase : ForwardPhases(g, axis))
-      padding_ = padding_ || TouchesPadding(phase, g.input_size[axis]);
+    for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
   }
-  strips_ = Strips(g, kPixels);
-  group_strips_ = std::max<int64_t>(1, kPixels / std::max<int64_t>(1, strips_.pixels()));
+  strips_ = Strips(g, kTerms * a_term(), a_term());
+  zeros_ = zeros_ || g.output_size[2] % a_term() != 0;
+  group_strips_ = std::max<int64_t>(1, kTerms * a_term() / std::max<int64_t>(1, strips_.pixels()));
   groups_ = CeilDiv(strips_.count(), group_strips_);
   slab_rows_ = (strips_.rows() - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
   slab_pitch_ = (strips_.columns() - 1) * g.stride[2] + (g.kernel[2] - 1) * g.dilation[2] + 1;
@@ -74,8 +77,9 @@ void WeightsStep::ChooseBlocks() {
   lane_block_ = even(runs_, kMostLanes / run_);
   lane_blocks_ = CeilDiv(runs_, lane_block_);
   const int64_t last = runs_ - (lane_blocks_ - 1) * lane_block_;
-  whole_panels_ = channel_lanes::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes);
-  last_panels_ = channel_lanes::LanePanels(block_columns(last), block_columns(last) + kMostLanes);
+  const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
+  whole_panels_ = channel_lanes::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes, list);
+  last_panels_ = channel_lanes::LanePanels(block_columns(last), block_columns(last) + kMostLanes, list);
   // An odd number of cache lines keeps pixels apart in the L1's sets.
   lane_step_ = RoundUp(std::max(whole_panels_.block_lanes(), last_panels_.block_lanes()), 16);
   if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;
@@ -100,13 +104,18 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                          static_cast<double>(kernels::AllGatherTiles().vector_lanes) / 16;
   const double row_blocks = static_cast<double>(row_blocks_), lane_blocks = static_cast<double>(lane_blocks_);
   const bool plain = problem.output.dtype == numerics::DType::kFloat32;
+  const double terms = g.output_size[2] == 0 ? 0
+                                             : static_cast<double>(CeilDiv(g.output_size[2], a_term())) /
+                                                   static_cast<double>(g.output_size[2]);  // of a pixel
+  const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
                       (static_cast<double>(slab_pitch_) * kWorkASlabElem + kWorkASlabRow) /
                       static_cast<double>(std::max<int64_t>(1, strips_.pixels()));
   const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * 16 /
                        static_cast<double>(whole_panels_.panel_lanes());
-  work_ = pixels * (vectors * rows / kEfficiency + slab * row_blocks +
-                    static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) * kWorkARunVector +
+  work_ = pixels * (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
+                    terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
+                        kWorkARunVector +
                     (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
           calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
           static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
@@ -116,11 +125,10 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   WeightsScratch scratch;
-  const int64_t pixels = group_strips_ * strips_.pixels();
   scratch.slab = carver.Take<float>(slab_floats_ + kernels::kLineSlack);
-  scratch.line = carver.Take<float>(slab_pitch_ + kernels::kLineSlack);
-  scratch.columns = carver.Take<float>(pixels * lane_step_ + kernels::kLineSlack);
-  scratch.rows = carver.Take<float>(pixels * row_block_);
+  scratch.line = carver.Take<float>(slab_pitch_ + partner_ + kernels::kLineSlack);
+  scratch.columns = carver.Take<float>(MostTerms() * lane_step_ + kernels::kLineSlack);
+  scratch.rows = carver.Take<float>(MostTerms() * row_block_);
   scratch.tiles = carver.Take<float>(tiles_floats());
   scratch.deep = carver.Take<float>(tiles_floats());
   scratch.run_offsets = carver.Take<int64_t>(lane_block_);
@@ -135,7 +143,7 @@ std::string WeightsStep::Describe() const {
   return std::to_string(group_strips_) + " strips of " + std::to_string(strips_.rows()) + "x" +
          std::to_string(strips_.columns()) + " output pixels, blocks of " + std::to_string(row_block_) +
          " output channels by " + std::to_string(lane_block_) + " runs of " + std::to_string(run_) + " taps, " +
-         std::to_string(segments_) + " segments";
+         std::to_string(segments_) + " segments" + (dot_rate_ > 0 ? ", BF16 dot products of pairs of pixels" : "");
 }
 
 }  // namespace canopy::conv::columns

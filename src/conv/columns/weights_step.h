@@ -2,12 +2,15 @@
 // Backward weights by way of the columns (input channel, tap) of the weight matrix:
 //   result[output channel][column] = sum over output pixels of output[output channel][pixel] * columns[pixel][column]
 // Columns are the lanes, and lie in the result as they do in vectors. Of the input a small padded slab is made, and of
-// that, piece by piece, the pixels' columns: rows of taps, copied side by side. Output is read where it stands.
+// that, piece by piece, the pixels' columns: rows of taps, copied side by side. Output is read where it stands. With
+// BF16 dot products a term of the sum is a pair of pixels of a row; the slab then holds, at each position, its number
+// and the one a stride further on, and 0 completes the last pair of output.
 #ifndef CANOPY_CONV_COLUMNS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_COLUMNS_WEIGHTS_STEP_H_
 
 #include <string>
 
+#include "base/checked_math.h"
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/lane_panels.h"
 #include "conv/columns/strips.h"
@@ -18,8 +21,8 @@ namespace canopy::conv::columns {
 struct WeightsScratch {
   float* slab;     // [input channel][depth tap][row][position], padded
   float* line;     // of the input
-  float* columns;  // [pixel][column]
-  float* rows;     // [output channel][pixel], where output cannot be read in place
+  float* columns;  // [term][column]
+  float* rows;     // [output channel][term], where output cannot be read in place
   float* tiles;    // [output channel][column]
   float* deep;     // sums of full runs of groups, like tiles
   int64_t* run_offsets;
@@ -44,6 +47,9 @@ class WeightsStep : public Step {
   void ChooseSegments(const Geometry& geometry);
   void CountWork(const ConvProblem& problem);
 
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
+  int64_t Terms(const Strip& strip) const { return strip.rows * base::CeilDiv(strip.columns, a_term()); }
+  int64_t MostTerms() const { return group_strips_ * strips_.rows() * base::CeilDiv(strips_.columns(), a_term()); }
   int64_t block_columns(int64_t runs) const { return runs * run_; }
   const channel_lanes::LanePanels& panels(int64_t lane_block) const {
     return lane_block + 1 < lane_blocks_ ? whole_panels_ : last_panels_;
@@ -52,13 +58,15 @@ class WeightsStep : public Step {
   int64_t tiles_floats() const { return row_block_ * lane_step_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  double dot_rate_ = 0;                                          // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
-  bool padding_ = false;
-  int64_t run_ = 1, runs_ = 0;                            // taps side by side, and how many such there are
-  int64_t lane_block_ = 1, lane_blocks_ = 0;              // runs of a job
-  channel_lanes::LanePanels whole_panels_, last_panels_;  // of a whole block's columns, and of the last's
-  int64_t lane_step_ = 1;                                 // from pixel to pixel
-  int64_t row_block_ = 1, row_blocks_ = 0;                // output channels of a job
+  bool zeros_ = false;                                           // are multiplied
+  int64_t partner_ = 0;                                          // of a position in the slab: so far on
+  int64_t run_ = 1, runs_ = 0;                                   // taps side by side, and how many such there are
+  int64_t lane_block_ = 1, lane_blocks_ = 0;                     // runs of a job
+  channel_lanes::LanePanels whole_panels_, last_panels_;         // of a whole block's columns, and of the last's
+  int64_t lane_step_ = 1;                                        // from pixel to pixel
+  int64_t row_block_ = 1, row_blocks_ = 0;                       // output channels of a job
   Strips strips_;
   int64_t slab_rows_ = 0, slab_pitch_ = 0, slab_floats_ = 0;  // input rows under a strip, their positions; all channels
   int64_t group_strips_ = 1, groups_ = 0;                     // strips of one product; products
