@@ -288,6 +288,37 @@ inline void Zip(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT 
 #endif
 }
 
+// The last pair is read by itself: whole words would reach behind it.
+inline void ZipSeconds(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t count,
+                       float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto pairs = [&](auto low, auto high) {
+    return hn::BitCast(d, hn::Or(hn::And(low, hn::Set(du, 0xFFFFu)), hn::ShiftLeft<16>(high)));
+  };
+  const auto words = [](const uint16_t* from) { return reinterpret_cast<const uint32_t*>(from); };
+  int64_t i = 0;
+  for (; i + lanes < count; i += lanes) {
+    hn::StoreU(
+        pairs(hn::LoadU(du, words(even + 2 * i)), odd == nullptr ? hn::Zero(du) : hn::LoadU(du, words(odd + 2 * i))), d,
+        to + i);
+  }
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  if (i + 1 < count) {
+    const size_t left = static_cast<size_t>(count - 1 - i);
+    const auto tail = hn::FirstN(du, left);
+    const auto high = odd == nullptr ? hn::Zero(du) : hn::MaskedLoad(tail, du, words(odd + 2 * i));
+    hn::BlendedStore(pairs(hn::MaskedLoad(tail, du, words(even + 2 * i)), high), hn::FirstN(d, left), d, to + i);
+    i = count - 1;
+  }
+#endif
+  for (; i < count; ++i) {
+    const uint32_t pair = even[2 * i] | static_cast<uint32_t>(odd == nullptr ? 0 : odd[2 * i]) << 16;
+    std::memcpy(to + i, &pair, sizeof(pair));
+  }
+}
+
 inline void ZipUpper(const float* even, const float* odd, int64_t count, float* to) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
@@ -353,8 +384,9 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine, &Interleave4, &Transpose, &Interleave,   &EverySecond, &AddRows,
-                                      &CopyRuns,  &Zip,         &ZipUpper,  &AnyNonfinite, &SumLine,     &AddLine};
+  static const LineKernels kernels = {&FetchLine,    &Interleave4, &Transpose, &Interleave, &EverySecond,
+                                      &AddRows,      &CopyRuns,    &Zip,       &ZipSeconds, &ZipUpper,
+                                      &AnyNonfinite, &SumLine,     &AddLine};
   return kernels;
 }
 

@@ -50,6 +50,9 @@ struct LineKernels {
   // count. Reads and writes nothing else.
   void (*zip)(const uint16_t* even, const uint16_t* odd, int64_t count, float* to);
 
+  // to[i] = the pair even[2 * i], odd[2 * i] likewise. Reads nothing past the last of them and writes nothing else.
+  void (*zip_seconds)(const uint16_t* even, const uint16_t* odd, int64_t count, float* to);
+
   // to[i] = the pair of the upper halves of even[i] and odd[i] (0 where odd is nullptr), 0 <= i < count, a multiple of
   // 16. `to` is `even`, or overlaps neither.
   void (*zip_upper)(const float* even, const float* odd, int64_t count, float* to);

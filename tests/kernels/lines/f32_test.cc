@@ -101,6 +101,26 @@ TEST_P(LinesTest, ZipPairsTwoLinesAndWritesNothingElse) {
   }
 }
 
+TEST_P(LinesTest, ZipSecondsStopsAtItsLast) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {0, 1, 2, 8, 9, 15, 16, 17, 33, 100}) {
+    // They end with the last element, at whatever address.
+    std::vector<uint16_t> even(static_cast<size_t>(std::max<int64_t>(0, 2 * count - 1))), odd = even;
+    for (size_t i = 0; i < even.size(); ++i) {
+      even[i] = static_cast<uint16_t>(40000 + i);
+      odd[i] = static_cast<uint16_t>(i + 1);
+    }
+    for (bool alone : {false, true}) {
+      std::vector<float> to(static_cast<size_t>(count + 20), -1.0f);
+      Lines().zip_seconds(even.data(), alone ? nullptr : odd.data(), count, to.data());
+      for (int64_t i = 0; i < count; ++i) {
+        EXPECT_EQ(BitsOf(to[i]), even[2 * i] | (alone ? 0u : odd[2 * i]) << 16) << i << " of " << count;
+      }
+      for (size_t i = static_cast<size_t>(count); i < to.size(); ++i) EXPECT_EQ(to[i], -1.0f) << i;
+    }
+  }
+}
+
 TEST_P(LinesTest, ZipUpperPairsTheUpperHalvesOfTwoLinesInPlaceToo) {
   const ScopedTarget scoped(GetParam());
   std::vector<float> even(48), odd(48);
