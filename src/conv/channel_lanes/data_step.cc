@@ -29,7 +29,8 @@ constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for 
 constexpr double kWorkAPackedWeight = 1;  // transposing one element
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAStore = 1;
-constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkAConvertedStore = 3;  // likewise
+constexpr double kWorkATileVector = 2;      // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
 
 constexpr double kUnevenness = 0.1;  // of a job: what a thread waits for another at the end
@@ -105,10 +106,12 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
-  cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
-             boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
-             reach.pixels * blocks * channels * kWorkASlabElem + positions * vectors * 16 * kWorkAStore +
-             positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
+  cut.work =
+      reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
+      boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
+      reach.pixels * blocks * channels * kWorkASlabElem +
+      positions * vectors * 16 * (result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore) +
+      positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
   cut.work *= static_cast<double>(g.groups);
   return cut;
 }

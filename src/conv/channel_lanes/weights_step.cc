@@ -29,6 +29,8 @@ constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
 constexpr double kEfficiencyOfFew = 0.65;  // up to kFew input channels: rows of a tile
 constexpr int64_t kFew = 4;
 constexpr double kWorkASlabElem = 1.2;
+constexpr double kWorkAConvertedElem = 1.6;  // likewise
+constexpr double kWorkAPairedElem = 2.5;     // likewise
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAPartial = 1;     // adding one element of a partial result
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
@@ -50,6 +52,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
     load_step_[axis] = LoadStep(classes_[axis]);
     stride_[axis] = g.stride[axis] / load_step_[axis];
   }
+  slab_elem_ = dot_rate_ > 0                                       ? kWorkAPairedElem
+               : problem.output.dtype == numerics::DType::kFloat32 ? kWorkASlabElem
+                                                                   : kWorkAConvertedElem;
   ChooseCut(g);
   if (cut_.segments > 1) {
     partial_handle_ =
@@ -117,8 +122,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes,
                        lanes / static_cast<double>(cut.panels.panel_lanes());
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
   cut.work = reach.products * term * inputs * vectors / (input_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) +
-             reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * kWorkASlabElem +
-             positions * lanes * static_cast<double>(cut.chunks) * kWorkASlabElem +
+             reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * slab_elem_ +
+             positions * lanes * static_cast<double>(cut.chunks) * slab_elem_ +
              calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +
              taps * inputs * lanes * (kWorkAStore + static_cast<double>(cut.segments - 1) * kWorkAPartial);
   cut.work *= static_cast<double>(g.groups);

@@ -65,6 +65,7 @@ class WeightsStep : public Step {
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   double dot_rate_ = 0;                               // 0: FP32 multiply-adds
+  double slab_elem_ = 0;                              // work of one
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   int64_t taps_ = 1;
   std::array<std::vector<AxisClass>, 3> classes_;  // of the output

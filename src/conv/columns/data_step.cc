@@ -25,13 +25,13 @@ constexpr int64_t kLeastRows = 8;  // of a piece, before jobs are found elsewher
 constexpr int64_t kLeastLine = 2048;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.93;  // of the tiles, operands in the L2
+constexpr double kEfficiency = 0.95;  // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;
 constexpr double kWorkAPackedPixel = 0.5;  // copying one element
 constexpr double kWorkAConvertedElem = 0.7;
-constexpr double kWorkAnAddedVector = 6;  // of products, to the sums
-constexpr double kWorkAnAddedRow = 6;
-constexpr double kWorkAStore = 1;        // clearing and storing one sum
+constexpr double kWorkAnAddedVector = 4;  // of products, to the sums
+constexpr double kWorkAnAddedRow = 40;
+constexpr double kWorkAStore = 2;        // clearing and storing one sum
 constexpr double kWorkAnInterleave = 1;  // more where phases are interleaved
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;

@@ -25,8 +25,10 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.9;  // of the tiles, operands in the L2
 constexpr double kWorkASlabElem = 1;
+constexpr double kWorkAPairedElem = 2;  // likewise
 constexpr double kWorkASlabRow = 20;
-constexpr double kWorkARunVector = 3;  // copying one vector of a run
+constexpr double kWorkAConvertedRow = 60;  // likewise; or one output channel of a strip
+constexpr double kWorkARunVector = 3;      // copying one vector of a run
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
 constexpr double kWorkATileVector = 2;
@@ -109,7 +111,8 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                                                    static_cast<double>(g.output_size[2]);  // of a pixel
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
-                      (static_cast<double>(slab_pitch_) * kWorkASlabElem + kWorkASlabRow) /
+                      (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
+                       (plain ? kWorkASlabRow : kWorkAConvertedRow)) /
                       static_cast<double>(std::max<int64_t>(1, strips_.pixels()));
   const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * 16 /
                        static_cast<double>(whole_panels_.panel_lanes());
@@ -117,6 +120,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                     terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
                         kWorkARunVector +
                     (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
+          (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
           calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
           static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
   work_ *= static_cast<double>(g.groups);
