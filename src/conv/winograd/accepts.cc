@@ -4,6 +4,7 @@
 
 #include "conv/problem.h"
 #include "conv/winograd/data_step.h"
+#include "conv/winograd/weights_shape.h"
 
 namespace canopy::conv::winograd {
 namespace {
@@ -15,18 +16,19 @@ constexpr int64_t kLeastChannels = 16;  // below, transforms outweigh the produc
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
-  if (g.kernel[1] != 3 || g.kernel[2] != 3) return "the kernel is not 3x3";
-  if (g.kernel[0] < 1 || g.kernel[0] > kMostDepths) return "the kernel has more than 4 depths";
-  if (g.stride != Extent3{1, 1, 1}) return "the stride is not 1";
-  if ((g.kernel[0] > 1 && g.dilation[0] != 1) || g.dilation[1] != 1 || g.dilation[2] != 1) {
-    return "the kernel is dilated";
+  for (int axis = 0; axis < 3; ++axis) {
+    if (g.stride[axis] != 1) return "the stride is not 1";
+    if (g.kernel[axis] > 1 && g.dilation[axis] != 1) return "the kernel is dilated";
   }
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
     return "a group has fewer than 16 channels";
   }
-  if (computation != kBackwardWeights) return "";
-  if (g.kernel[0] != 1) return "the kernel has depths";
-  if (g.pad_begin[0] != 0 || g.input_size[0] != g.output_size[0]) return "the depth is padded";
+  if (computation != kBackwardWeights) {
+    if (g.kernel[1] != 3 || g.kernel[2] != 3) return "the kernel is not 3x3";
+    return g.kernel[0] < 1 || g.kernel[0] > kMostDepths ? "the kernel has more than 4 depths" : "";
+  }
+  if (!WeightsShape(g.kernel).served)
+    return "the kernel has not 3 offsets along one axis or two, and 1 or up to 4 depths";
   if (g.batch == 0 || g.output_size[0] * g.output_size[1] * g.output_size[2] == 0) {
     return "there is nothing to sum";
   }

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "conv/channel_lanes/store.h"
+#include "conv/winograd/weights_pieces.h"
 #include "conv/winograd/weights_step.h"
 #include "exec/pool.h"
 #include "kernels/winograd/contract.h"
@@ -13,7 +14,6 @@ namespace canopy::conv::winograd {
 namespace {
 
 using base::CeilDiv;
-using channel_lanes::SlabShape;
 
 }  // namespace
 
@@ -24,8 +24,7 @@ class WeightsRun {
       : s_(step),
         cut_(step.cut_),
         p_(problem),
-        input_(buffers.input, p_.input.dtype, p_.rule),
-        output_(buffers.output, p_.output.dtype, p_.rule),
+        pieces_(step, problem, buffers),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
         shared_(room + s_.room_.shared),
@@ -39,14 +38,6 @@ class WeightsRun {
   }
 
  private:
-  struct Block {
-    int64_t index, group, first_input, inputs;  // channels of the group
-    int64_t lanes;                              // number of its lane block
-  };
-  // Bands [begin, end).
-  struct Chunk {
-    int64_t begin, end, first_tile, tiles;
-  };
   // Where a block is worked on: by one thread, or by all.
   struct Desk {
     WeightsTiles tiles;
@@ -66,9 +57,9 @@ class WeightsRun {
     for (int64_t index = 0; index < jobs; ++index) job(index, desk.worker);
   }
 
-  Block BlockAt(int64_t index) const {
+  WeightsBlock BlockAt(int64_t index) const {
     const int64_t lane_blocks = cut_.lanes.blocks(), input_blocks = s_.InputBlocks(cut_);
-    Block block;
+    WeightsBlock block;
     block.index = index;
     block.lanes = index % lane_blocks;
     block.first_input = index / lane_blocks % input_blocks * cut_.block_inputs();
@@ -79,7 +70,7 @@ class WeightsRun {
 
   // Block after block.
   void RunTogether() const {
-    const Desk desk{s_.TilesAt(cut_, shared_, nullptr), s_.Deep(cut_) ? sums_ : nullptr, true, kEveryone};
+    const Desk desk{s_.TilesAt(cut_, shared_, nullptr), cut_.deep() ? sums_ : nullptr, true, kEveryone};
     for (int64_t index = 0; index < s_.Blocks(cut_); ++index) RunChunks(BlockAt(index), 0, cut_.chunks, desk);
   }
 
@@ -89,14 +80,14 @@ class WeightsRun {
     exec::ParallelFor(s_.Blocks(cut_) * segments, serial(), [&](int64_t index, int worker) {
       const WeightsScratch scratch = Scratch(worker);
       const int64_t begin = index % segments * cut_.segment_chunks;
-      float* sums = segments > 1 ? sums_ + index * cut_.sums_floats() : s_.Deep(cut_) ? scratch.sums : nullptr;
+      float* sums = segments > 1 ? sums_ + index * cut_.sums_floats() : cut_.deep() ? scratch.sums : nullptr;
       RunChunks(BlockAt(index / segments), begin, std::min(cut_.chunks, begin + cut_.segment_chunks),
                 {scratch.tiles, sums, segments == 1, worker});
     });
     if (segments == 1) return;
     const int64_t pieces = CeilDiv(cut_.block_inputs(), kStoreRows) * cut_.output_panels();
     exec::ParallelFor(s_.Blocks(cut_) * pieces, serial(), [&](int64_t index, int worker) {
-      const Block block = BlockAt(index / pieces);
+      const WeightsBlock block = BlockAt(index / pieces);
       const int64_t first_input = index % pieces / cut_.output_panels() * kStoreRows;
       const int64_t output_panel = index % cut_.output_panels();
       if (first_input >= block.inputs || output_panel >= cut_.lanes.panels(block.lanes)) return;
@@ -105,183 +96,143 @@ class WeightsRun {
   }
 
   // The fixed order of the sum over segments.
-  void Reduce(const Block& block, int64_t first_input, int64_t output_panel, const WeightsScratch& scratch) const {
+  void Reduce(const WeightsBlock& block, int64_t first_input, int64_t output_panel,
+              const WeightsScratch& scratch) const {
     const int64_t rows = std::min(kStoreRows, block.inputs - first_input);
     float* sum = sums_ + block.index * cut_.segments * cut_.sums_floats() + SumsOffset(first_input, output_panel);
     for (int64_t segment = 1; segment < cut_.segments; ++segment) {
-      kernels::Lines().add(sum + segment * cut_.sums_floats(), rows * kTaps * cut_.row_lanes(), sum);
+      kernels::Lines().add(sum + segment * cut_.sums_floats(), rows * TapRow(), sum);
     }
     Store(block, first_input, rows, output_panel, sum, scratch);
   }
 
-  int64_t InputPanels(const Block& block) const { return CeilDiv(block.inputs, cut_.inputs_panel); }
-  float* OutputsOf(const Block& block, const Desk& desk, int64_t panel) const {
-    const int64_t kept = cut_.all_outputs ? block.lanes : 0;
-    return desk.tiles.outputs + (kept * cut_.output_panels() + panel) * cut_.outputs_floats();
-  }
-  float* ProductsOf(const Desk& desk, int64_t input_panel, int64_t output_panel) const {
-    return desk.tiles.products + (input_panel * cut_.output_panels() + output_panel) * cut_.products_floats();
+  int64_t InputPanels(const WeightsBlock& block) const { return CeilDiv(block.inputs, cut_.inputs_panel); }
+  int64_t TapRow() const { return cut_.shape.all_taps() * cut_.row_lanes(); }  // floats of an input channel
+  float* ProductsOf(const Desk& desk, int64_t depth, int64_t input_panel, int64_t output_panel) const {
+    const int64_t pair = depth * cut_.block_products() + input_panel * cut_.output_panels() + output_panel;
+    return desk.tiles.products + pair * cut_.products_floats();
   }
   int64_t SumsOffset(int64_t first_input, int64_t output_panel) const {
     const int64_t panel = first_input / cut_.inputs_panel * cut_.output_panels() + output_panel;
-    return panel * cut_.taps_floats() + first_input % cut_.inputs_panel * kTaps * cut_.row_lanes();
+    return panel * cut_.taps_floats() + first_input % cut_.inputs_panel * TapRow();
   }
 
   // Chunks [begin, end).
-  void RunChunks(const Block& block, int64_t begin, int64_t end, const Desk& desk) const {
+  void RunChunks(const WeightsBlock& block, int64_t begin, int64_t end, const Desk& desk) const {
+    const WaitingPanels panels = PanelsOf(block);
     for (int64_t index = begin; index < end; ++index) {
-      Chunk chunk;
+      WeightsChunk chunk;
       chunk.begin = index * cut_.chunk_bands;
       chunk.end = std::min(cut_.bands.count(), chunk.begin + cut_.chunk_bands);
-      chunk.first_tile = cut_.bands.At(chunk.begin).before;
-      chunk.tiles = cut_.bands.At(chunk.end).before - chunk.first_tile;
       const int64_t turn = cut_.turn_chunks(), done = index - begin;
-      Transform(block, chunk, desk);
-      Multiply(block, chunk, desk, done % turn != 0);
+      Each(desk, (chunk.end - chunk.begin) * pieces_.Count(panels), [&](int64_t piece, int worker) {
+        pieces_.Transform(block, chunk, panels, piece, desk.tiles, Scratch(worker));
+      });
+      for (int64_t depth = 0; depth < cut_.shape.depths; ++depth) ListSums(chunk, depth, desk.tiles);
+      Multiply(block, desk, done % turn != 0);
       const bool last = index + 1 == end;
       if (last || (done + 1) % turn == 0) Finish(block, desk, done < turn, last && desk.stores);
     }
   }
 
-  // A panel of one of the tensors under a band of tiles.
-  struct Piece {
-    bool inputs;  // else outputs
-    int64_t panel;
-    TileBand band;
-    int64_t tile;                     // pixels a side
-    int64_t first_row, first_column;  // of the band's first tile
-    SlabShape slab;
-  };
-
-  // Which panels of a block wait to be transformed: what the blocks before left there is not transformed again.
-  struct Panels {
-    int64_t inputs, outputs;
-    int64_t all() const { return inputs + outputs; }
-  };
-
-  Panels PanelsOf(const Block& block) const {
+  WaitingPanels PanelsOf(const WeightsBlock& block) const {
     const bool all = cut_.apart || cut_.chunks > 1;
     const bool inputs = all || block.lanes == 0;
     const bool outputs = all || block.first_input == 0 || (!cut_.all_outputs && cut_.lanes.blocks() > 1);
     return {inputs ? InputPanels(block) : 0, outputs ? cut_.lanes.panels(block.lanes) : 0};
   }
 
-  void Transform(const Block& block, const Chunk& chunk, const Desk& desk) const {
-    const Panels panels = PanelsOf(block);
-    const int64_t first = chunk.begin * panels.all();
-    Each(desk, (chunk.end - chunk.begin) * panels.all(), [&](int64_t index, int worker) {
-      TransformPiece(block, chunk, PieceAt(block, panels, first + index), desk, Scratch(worker));
+  // visit(input tile, output tile, count) for the runs of tiles that meet under a depth of the kernel.
+  template <class F>
+  void EachRun(const WeightsChunk& chunk, int64_t depth, const F& visit) const {
+    for (int64_t index = chunk.begin; index < chunk.end; ++index) {
+      const TileBand band = cut_.bands.At(index);
+      const WeightsStep::Slices inputs = s_.InputSlices(band), outputs = s_.OutputSlices(band);
+      const int64_t slice = band.count[1] * band.count[2] * (cut_.shape.in_depth() ? band.count[0] : 1);
+      const int64_t shift = cut_.shape.in_depth() ? 0 : depth - p_.geometry.pad_begin[0];
+      const int64_t first = std::max(outputs.begin, inputs.begin - shift);
+      const int64_t last = std::min(outputs.begin + outputs.count, inputs.begin + inputs.count - shift);
+      if (first >= last) continue;
+      const int64_t place = index - chunk.begin;
+      visit(place * cut_.band_inputs + (first + shift - inputs.begin) * slice,
+            place * cut_.band_outputs + (first - outputs.begin) * slice, (last - first) * slice);
+    }
+  }
+
+  // Sums alike in length, of which there is one even where nothing meets.
+  void ListSums(const WeightsChunk& chunk, int64_t depth, const WeightsTiles& tiles) const {
+    int64_t left = 0;
+    EachRun(chunk, depth, [&](int64_t, int64_t, int64_t count) { left += count; });
+    int64_t sums_left = std::max<int64_t>(1, CeilDiv(left, kTilesASum));
+    tiles.sum_counts[depth] = sums_left;
+    TileSum* sum = tiles.sums + depth * cut_.most_sums();
+    kernels::GatherRun* runs = tiles.runs + depth * cut_.most_runs();
+    *sum = {0, 0};
+    int64_t room = left / sums_left;  // of the sum
+    EachRun(chunk, depth, [&](int64_t input, int64_t output, int64_t count) {
+      while (count > 0) {
+        if (room == 0) {
+          const int64_t next = sum->first + sum->count;
+          *++sum = {next, 0};
+          room = left / --sums_left;
+        }
+        const int64_t terms = std::min(room, count);
+        const kernels::GatherRun run{input * cut_.inputs_panel, output * cut_.row_lanes(), terms};
+        kernels::GatherRun* before = runs + sum->first + sum->count - 1;
+        if (sum->count > 0 && run.a == before->a + before->terms * cut_.inputs_panel &&
+            run.b == before->b + before->terms * cut_.row_lanes()) {
+          before->terms += terms;
+        } else {
+          runs[sum->first + sum->count++] = run;
+        }
+        input += terms;
+        output += terms;
+        count -= terms;
+        room -= terms;
+        left -= terms;
+      }
     });
   }
 
-  Piece PieceAt(const Block& block, const Panels& panels, int64_t index) const {
-    const Geometry& g = p_.geometry;
-    Piece piece;
-    piece.band = cut_.bands.At(index / panels.all());
-    piece.panel = index % panels.all();
-    piece.inputs = piece.panel < panels.inputs;
-    piece.tile = piece.inputs ? kWindow : kTile;
-    piece.first_row = piece.band.first_row * kTile - (piece.inputs ? g.pad_begin[1] : 0);
-    piece.first_column = piece.band.first_column * kTile - (piece.inputs ? g.pad_begin[2] : 0);
-    SlabShape& slab = piece.slab;
-    if (piece.inputs) {
-      const int64_t channel = piece.panel * cut_.inputs_panel;
-      slab.panel = cut_.inputs_panel;
-      slab.first_channel = block.group * s_.input_channels_ + block.first_input + channel;
-      slab.channels = std::min(cut_.inputs_panel, block.inputs - channel);
-    } else {
-      piece.panel -= panels.inputs;
-      const int64_t lanes = cut_.lanes.panel_lanes(), channel = piece.panel * lanes;
-      slab.panel = cut_.row_lanes();
-      slab.first_channel = block.group * s_.output_channels_ + cut_.lanes.first(block.lanes) + channel;
-      slab.channels = std::min(lanes, cut_.lanes.channels(block.lanes) - channel);
-    }
-    const Extent3& size = piece.inputs ? g.input_size : g.output_size;
-    const int64_t over = piece.tile - kTile;
-    slab.first_image = piece.band.image / size[0];
-    slab.images = 1;
-    slab.axes[0] = {piece.band.image % size[0], 1, 1};
-    // Of the input, only what some output reaches: a tap that never meets any then has a gradient of exactly 0.
-    const int64_t rows = std::min(piece.band.rows * kTile, g.output_size[1] - piece.band.first_row * kTile);
-    const int64_t columns = std::min(piece.band.columns * kTile, g.output_size[2] - piece.band.first_column * kTile);
-    slab.axes[1] = Range(piece.first_row, rows + over, size[1]);
-    slab.axes[2] = Range(piece.first_column, columns + over, size[2]);
-    return piece;
-  }
-
-  // The range of [0, size) in [begin, begin + count).
-  static channel_lanes::AxisRange Range(int64_t begin, int64_t count, int64_t size) {
-    const int64_t low = std::clamp<int64_t>(begin, 0, size), high = std::clamp<int64_t>(begin + count, low, size);
-    return {low, 1, high - low};
-  }
-
-  void TransformPiece(const Block& block, const Chunk& chunk, const Piece& piece, const Desk& desk,
-                      const WeightsScratch& scratch) const {
-    const int64_t row_floats = piece.slab.panel, zeros = piece.slab.PanelFloats();
-    LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, piece.slab, scratch.lines,
-             scratch.slab);
-    std::memset(scratch.slab + zeros, 0, static_cast<size_t>(row_floats) * sizeof(float));
-    const auto transform = piece.inputs ? kernels::Winograd(2).input : kernels::Winograd(2).gradient;
-    float* to =
-        piece.inputs ? desk.tiles.inputs + piece.panel * cut_.inputs_floats() : OutputsOf(block, desk, piece.panel);
-    to += (piece.band.before - chunk.first_tile) * row_floats;
-    for (int64_t tile = 0; tile < piece.band.tiles(); ++tile) {
-      ListPixels(piece, tile / piece.band.columns, tile % piece.band.columns, scratch.offsets);
-      transform(scratch.slab, scratch.offsets, row_floats, to, cut_.point_rows() * row_floats);
-      to += row_floats;
-    }
-  }
-
-  // Where the pixels of the band's tile at (row, column) are in the slab; those of the padding are the zeros behind it.
-  static void ListPixels(const Piece& piece, int64_t row, int64_t column, int64_t* offsets) {
-    const SlabShape& slab = piece.slab;
-    for (int64_t h = 0; h < piece.tile; ++h) {
-      const int64_t slab_row = piece.first_row + row * kTile + h - slab.axes[1].begin;
-      const bool there = slab_row >= 0 && slab_row < slab.axes[1].count;
-      for (int64_t w = 0; w < piece.tile; ++w) {
-        const int64_t slab_column = piece.first_column + column * kTile + w - slab.axes[2].begin;
-        const bool pixel = there && slab_column >= 0 && slab_column < slab.axes[2].count;
-        *offsets++ = pixel ? slab.Pixel(0, slab_row, slab_column) * slab.panel : slab.PanelFloats();
-      }
-    }
-  }
-
-  void Multiply(const Block& block, const Chunk& chunk, const Desk& desk, bool accumulate) const {
-    const int64_t input_panels = InputPanels(block), output_panels = cut_.lanes.panels(block.lanes);
-    const int64_t pairs = input_panels * output_panels;
-    Each(desk, kPoints * pairs, [&](int64_t index, int) {
-      MultiplyPoint(block, chunk, desk, index / pairs, index % pairs / output_panels, index % output_panels,
+  void Multiply(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
+    const int64_t output_panels = cut_.lanes.panels(block.lanes), pairs = InputPanels(block) * output_panels;
+    const int64_t depths = cut_.shape.depths;
+    Each(desk, cut_.shape.points() * pairs * depths, [&](int64_t index, int) {
+      const int64_t pair = index / depths % pairs;
+      MultiplyPoint(block, desk, {index / depths / pairs, index % depths, pair / output_panels, pair % output_panels},
                     accumulate);
     });
   }
 
-  void MultiplyPoint(const Block& block, const Chunk& chunk, const Desk& desk, int64_t point, int64_t input_panel,
-                     int64_t output_panel, bool accumulate) const {
-    const kernels::GatherTiles& tiles = cut_.lanes.tiles(block.lanes, output_panel);
+  struct Product {
+    int64_t point, depth, input_panel, output_panel;
+  };
+
+  void MultiplyPoint(const WeightsBlock& block, const Desk& desk, const Product& product, bool accumulate) const {
+    const kernels::GatherTiles& tiles = cut_.lanes.tiles(block.lanes, product.output_panel);
     const int64_t lanes = cut_.row_lanes();
-    const int64_t rows = std::min(cut_.inputs_panel, block.inputs - input_panel * cut_.inputs_panel);
-    const float* a =
-        desk.tiles.inputs + input_panel * cut_.inputs_floats() + point * cut_.point_rows() * cut_.inputs_panel;
-    const float* b = OutputsOf(block, desk, output_panel) + point * cut_.point_rows() * lanes;
-    float* products = ProductsOf(desk, input_panel, output_panel) + point * cut_.product_step();
+    const int64_t rows = std::min(cut_.inputs_panel, block.inputs - product.input_panel * cut_.inputs_panel);
+    const float* a = desk.tiles.inputs + product.input_panel * cut_.inputs_floats() +
+                     product.point * cut_.input_rows() * cut_.inputs_panel;
+    float* products = ProductsOf(desk, product.depth, product.input_panel, product.output_panel) +
+                      product.point * cut_.product_step();
     int64_t result_offsets[kernels::GatherTiles::kMostRows];
     for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) result_offsets[r] = r * lanes;
-    kernels::GatherRun run{};
     kernels::GatherOperands operands{};
-    operands.runs = &run;
-    operands.run_count = 1;
     operands.a_step = cut_.inputs_panel;
+    operands.b = desk.tiles.outputs + cut_.outputs_at(block.lanes, product.output_panel) +
+                 product.point * cut_.output_rows() * lanes;
     operands.b_step = lanes;
     operands.result_offsets = result_offsets;
-    operands.ahead = b;
-    // Sums and calls alike in length.
-    const int64_t sums = CeilDiv(chunk.tiles, kTilesASum), calls = CeilDiv(rows, tiles.most_rows);
-    for (int64_t sum = 0, tile = 0; sum < sums; ++sum, tile += run.terms) {
-      run.terms = (chunk.tiles - tile) / (sums - sum);
-      operands.b = b + tile * lanes;
+    operands.ahead = operands.b;
+    const TileSum* sums = desk.tiles.sums + product.depth * cut_.most_sums();
+    const int64_t calls = CeilDiv(rows, tiles.most_rows);  // alike in size
+    for (int64_t sum = 0; sum < desk.tiles.sum_counts[product.depth]; ++sum) {
+      operands.runs = desk.tiles.runs + product.depth * cut_.most_runs() + sums[sum].first;
+      operands.run_count = sums[sum].count;
       for (int64_t call = 0, row = 0; call < calls; ++call) {
         const int64_t count = (rows - row) / (calls - call);
-        operands.a = a + tile * cut_.inputs_panel + row;
+        operands.a = a + row;
         operands.c = products + row * lanes;
         tiles.adjacent[count](operands, accumulate || sum > 0);
         row += count;
@@ -290,7 +241,7 @@ class WeightsRun {
   }
 
   // Transforms the products back and adds them to the sums, or stores.
-  void Finish(const Block& block, const Desk& desk, bool first, bool store) const {
+  void Finish(const WeightsBlock& block, const Desk& desk, bool first, bool store) const {
     const int64_t output_panels = cut_.lanes.panels(block.lanes);
     const int64_t pieces = CeilDiv(block.inputs, kStoreRows);
     Each(desk, pieces * output_panels, [&](int64_t index, int worker) {
@@ -299,21 +250,14 @@ class WeightsRun {
     });
   }
 
-  void FinishPiece(const Block& block, const Desk& desk, int64_t first_input, int64_t output_panel, bool first,
+  void FinishPiece(const WeightsBlock& block, const Desk& desk, int64_t first_input, int64_t output_panel, bool first,
                    bool store, const WeightsScratch& scratch) const {
-    const int64_t lanes = cut_.row_lanes(), rows = std::min(kStoreRows, block.inputs - first_input);
-    const int64_t input_panel = first_input / cut_.inputs_panel, row = first_input % cut_.inputs_panel;
-    const float* products = ProductsOf(desk, input_panel, output_panel) + row * lanes;
-    int64_t offsets[kTaps];
-    for (int64_t tap = 0; tap < kTaps; ++tap) offsets[tap] = tap * lanes;
-    for (int64_t r = 0; r < rows; ++r) {
-      kernels::Winograd(2).weight_result(products + r * lanes, cut_.product_step(), lanes,
-                                         scratch.taps + r * kTaps * lanes, offsets);
-    }
+    const int64_t rows = std::min(kStoreRows, block.inputs - first_input);
+    TransformBack(desk, first_input, rows, output_panel, scratch.taps);
     float* taps = scratch.taps;
     if (desk.sums != nullptr) {
       float* sums = desk.sums + SumsOffset(first_input, output_panel);
-      const int64_t floats = rows * kTaps * lanes;
+      const int64_t floats = rows * TapRow();
       if (first) {
         std::memcpy(sums, taps, static_cast<size_t>(floats) * sizeof(float));
       } else {
@@ -322,6 +266,23 @@ class WeightsRun {
       taps = sums;
     }
     if (store) Store(block, first_input, rows, output_panel, taps, scratch);
+  }
+
+  // From products to taps.
+  void TransformBack(const Desk& desk, int64_t first_input, int64_t rows, int64_t output_panel, float* taps) const {
+    const WeightsShape& shape = cut_.shape;
+    const int64_t lanes = cut_.row_lanes();
+    const int64_t input_panel = first_input / cut_.inputs_panel, row = first_input % cut_.inputs_panel;
+    const auto transform = kernels::Winograd(shape.axes).weight_result;
+    int64_t offsets[kKernel * kKernel];
+    for (int64_t tap = 0; tap < shape.taps; ++tap) offsets[tap] = tap * lanes;
+    for (int64_t depth = 0; depth < shape.depths; ++depth) {
+      const float* products = ProductsOf(desk, depth, input_panel, output_panel) + row * lanes;
+      for (int64_t r = 0; r < rows; ++r) {
+        transform(products + r * lanes, cut_.product_step(), lanes, taps + r * TapRow() + depth * shape.taps * lanes,
+                  offsets);
+      }
+    }
   }
 
   // Whether one of the first `count` floats of a row is; what follows belongs to no channel.
@@ -333,32 +294,46 @@ class WeightsRun {
     return false;
   }
 
-  void Store(const Block& block, int64_t first_input, int64_t inputs, int64_t output_panel, const float* taps,
+  void Store(const WeightsBlock& block, int64_t first_input, int64_t inputs, int64_t output_panel, const float* taps,
              const WeightsScratch& scratch) const {
     const auto& strides = p_.weight_result.strides;
+    const Extent3& kernel = p_.geometry.kernel;
     const int64_t lanes = cut_.row_lanes(), channel = output_panel * cut_.lanes.panel_lanes();
     const int64_t channels = std::min(cut_.lanes.panel_lanes(), cut_.lanes.channels(block.lanes) - channel);
-    if (AnyNonfinite(taps, inputs * kTaps, lanes, channels)) {
+    const int64_t all_taps = cut_.shape.all_taps();
+    if (AnyNonfinite(taps, inputs * all_taps, lanes, channels)) {
       nonfinite_->store(1, std::memory_order_relaxed);
       return;
     }
     const int64_t offset = (block.group * s_.output_channels_ + cut_.lanes.first(block.lanes) + channel) * strides[0] +
                            (block.first_input + first_input) * strides[1];
-    const bool plain = strides[4] == 1 && strides[3] == kKernel && strides[1] == kTaps;
-    if (plain) {  // input channels and taps are one line
-      StoreLines(result_, offset, {channels, inputs * kTaps, lanes, strides[0], 1}, scratch.lines, taps);
+    if (TapsAreOneLine()) {
+      StoreLines(result_, offset, {channels, inputs * all_taps, lanes, strides[0], 1}, scratch.lines, taps);
       return;
     }
-    for (int64_t tap = 0; tap < kTaps; ++tap) {
-      StoreLines(result_, offset + tap / kKernel * strides[3] + tap % kKernel * strides[4],
-                 {channels, inputs, kTaps * lanes, strides[0], strides[1]}, scratch.lines, taps + tap * lanes);
+    for (int64_t tap = 0; tap < all_taps; ++tap) {
+      const int64_t d = tap / (kernel[1] * kernel[2]), h = tap / kernel[2] % kernel[1], w = tap % kernel[2];
+      StoreLines(result_, offset + d * strides[2] + h * strides[3] + w * strides[4],
+                 {channels, inputs, all_taps * lanes, strides[0], strides[1]}, scratch.lines, taps + tap * lanes);
     }
   }
 
+  // Whether input channels and their taps follow one another in the tensor.
+  bool TapsAreOneLine() const {
+    const auto& strides = p_.weight_result.strides;
+    const Extent3& kernel = p_.geometry.kernel;
+    int64_t next = 1;
+    for (int axis = 2; axis >= 0; --axis) {
+      if (kernel[axis] > 1 && strides[2 + axis] != next) return false;
+      next *= kernel[axis];
+    }
+    return strides[1] == next;
+  }
+
   const WeightsStep& s_;
-  const WeightsStep::Cut& cut_;
+  const WeightsCut& cut_;
   const ConvProblem& p_;
-  LineReader input_, output_;
+  WeightsPieces pieces_;
   LineWriter result_;
   float* sums_;
   char* shared_;

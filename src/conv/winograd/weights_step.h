@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward weights of 3x3 kernels, F(3x3, 4x4): the gradient of the output is cut into 4x4 tiles, each over a 6x6 tile
-// of the input. With the tiles transformed to 36 points each,
+// Backward weights of kernels with 3 offsets along one axis or two, F(3, 4) along each: the gradient of the output is
+// cut into tiles of 4 an axis, each under a tile of 6 of the input. With the tiles transformed to 6 points an axis,
 //   products[point][input channel][output channel] = sum over tiles of inputs[point][tile][input channel] *
 //                                                    outputs[point][tile][output channel],
-// and a transform back gives the nine taps. A chunk of tiles is transformed for a block of input by a block of output
-// channels, then multiplied, then the next chunk is added.
+// and a transform back gives the 3 taps an axis, for each depth of the kernel (weights_shape.h). A chunk of tiles is
+// transformed for a block of input by a block of output channels, then multiplied, then the next chunk is added.
 //
 // Where there are blocks and chunks enough, each thread takes a block and a segment of the chunks and works apart, and
 // segments, whose number depends on the problem only, are added in order. Else all threads work on one block together,
@@ -18,33 +18,78 @@
 #include "conv/channel_lanes/lane_panels.h"
 #include "conv/channel_lanes/slab.h"
 #include "conv/channel_lanes/weights_step.h"
-#include "conv/winograd/sizes.h"
 #include "conv/winograd/tile_bands.h"
+#include "conv/winograd/weights_shape.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
 
-inline constexpr int64_t kPoints = kernels::WinogradPoints(2), kTaps = kKernel * kKernel;
 inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at a time
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;
 
+// Runs [first, first + count) of pairs of tiles whose products are added in registers.
+struct TileSum {
+  int64_t first, count;
+};
+
 // Of one chunk and block.
 struct WeightsTiles {
-  float* inputs;    // [panel][point][tile][channel of the panel]
-  float* outputs;   // likewise
-  float* products;  // [input panel][output panel][point][input channel][output channel]
+  float* inputs;             // [panel][point][tile][channel of the panel]
+  float* outputs;            // likewise
+  float* products;           // [kernel depth][input panel][output panel][point][input channel][output channel]
+  kernels::GatherRun* runs;  // [kernel depth][run]: which tiles meet
+  TileSum* sums;             // [kernel depth][sum]
+  int64_t* sum_counts;       // [kernel depth]
 };
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* slab;  // of a band, and a pixel of zeros behind it
+  float* slab;  // of a slice of a band, and a pixel of zeros behind it
   channel_lanes::SlabScratch lines;
-  int64_t* offsets;  // of a band's tiles' pixels
-  float* taps;       // [kStoreRows][kTaps][lanes of a panel]
+  float* taps;  // [kStoreRows][tap][lanes of a panel]
   // Where threads work apart.
   WeightsTiles tiles;
   float* sums;  // [input panel][output panel][input channel][tap][output channel]
+};
+
+// How the work is cut, and what that costs.
+struct WeightsCut {
+  WeightsShape shape;
+  TileBands bands;
+  int64_t band_inputs = 1, band_outputs = 1;  // tiles of a whole band, those of inputs of all depths that it meets
+  channel_lanes::LanePanels lanes;            // output channels
+  int64_t inputs_panel = 16;                  // input channels side by side
+  int64_t input_panels = 1;                   // of a block
+  int64_t chunk_bands = 1, chunks = 0;
+  bool all_outputs = false;  // of a group stay transformed, not a block's only
+  bool apart = false;        // each thread works on a block and segment of its own; else all on one after another
+  int64_t segments = 1, segment_chunks = 1;  // added in order
+  double work = 0;
+
+  int64_t block_inputs() const { return inputs_panel * input_panels; }
+  int64_t output_panels() const { return lanes.block_lanes() / lanes.panel_lanes(); }  // of a block
+  int64_t output_blocks_kept() const { return all_outputs ? lanes.blocks() : 1; }
+  int64_t row_lanes() const { return base::RoundUp(lanes.panel_lanes(), kernels::kWinogradLanes); }
+  int64_t chunk_tiles() const { return chunk_bands * band_outputs; }
+  // Chunks whose products are added up before they are transformed back.
+  int64_t turn_chunks() const { return std::max<int64_t>(1, kTilesATurn / chunk_tiles()); }
+  bool deep() const { return segment_chunks > turn_chunks(); }
+  int64_t most_sums() const { return base::CeilDiv(chunk_tiles(), kTilesASum); }  // of a chunk and kernel depth
+  int64_t most_runs() const { return chunk_bands + most_sums(); }
+  // Odd numbers of rows from point to point, so that the points of a tile do not share sets of a cache.
+  int64_t input_rows() const { return (chunk_bands * band_inputs) | 1; }
+  int64_t output_rows() const { return chunk_tiles() | 1; }
+  int64_t inputs_floats() const { return shape.points() * input_rows() * inputs_panel; }  // of one panel
+  int64_t outputs_floats() const { return shape.points() * output_rows() * row_lanes(); }
+  int64_t product_step() const { return (inputs_panel + 1) * row_lanes(); }    // from point to point
+  int64_t products_floats() const { return shape.points() * product_step(); }  // of a pair of panels
+  int64_t outputs_at(int64_t lane_block, int64_t panel) const {
+    return ((all_outputs ? lane_block : 0) * output_panels() + panel) * outputs_floats();
+  }
+  int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth
+  int64_t taps_floats() const { return inputs_panel * shape.all_taps() * row_lanes(); }
+  int64_t sums_floats() const { return block_products() * taps_floats(); }  // of a block
 };
 
 class WeightsStep : public Step {
@@ -58,34 +103,11 @@ class WeightsStep : public Step {
 
  private:
   friend class WeightsRun;
+  friend class WeightsPieces;
 
-  // How the work is cut, and what that costs.
-  struct Cut {
-    TileBands bands;
-    channel_lanes::LanePanels lanes;  // output channels
-    int64_t inputs_panel = 16;        // input channels side by side
-    int64_t input_panels = 1;         // of a block
-    int64_t chunk_bands = 1, chunks = 0;
-    int64_t chunk_tiles = 1;   // of the longest chunk
-    bool all_outputs = false;  // of a group stay transformed, not a block's only
-    bool apart = false;        // each thread works on a block and segment of its own; else all on one after another
-    int64_t segments = 1, segment_chunks = 1;  // added in order
-    double work = 0;
-
-    int64_t block_inputs() const { return inputs_panel * input_panels; }
-    int64_t output_panels() const { return lanes.block_lanes() / lanes.panel_lanes(); }  // of a block
-    int64_t output_blocks_kept() const { return all_outputs ? lanes.blocks() : 1; }
-    int64_t row_lanes() const { return base::RoundUp(lanes.panel_lanes(), kernels::kWinogradLanes); }
-    // Chunks whose products are added up before they are transformed back.
-    int64_t turn_chunks() const { return std::max<int64_t>(1, kTilesATurn / chunk_tiles); }
-    // An odd number of rows from point to point, so that the points of a tile do not share sets of a cache.
-    int64_t point_rows() const { return chunk_tiles | 1; }
-    int64_t inputs_floats() const { return kPoints * point_rows() * inputs_panel; }  // of one panel
-    int64_t outputs_floats() const { return kPoints * point_rows() * row_lanes(); }
-    int64_t product_step() const { return (inputs_panel + 1) * row_lanes(); }  // from point to point
-    int64_t products_floats() const { return kPoints * product_step(); }       // of a pair of panels
-    int64_t taps_floats() const { return inputs_panel * kTaps * row_lanes(); }
-    int64_t sums_floats() const { return input_panels * output_panels() * taps_floats(); }  // of a block
+  // Depths [begin, begin + count) of a tensor, each of a band's tiles; where the depth is transformed, one for all.
+  struct Slices {
+    int64_t begin, count;
   };
 
   // Where things lie in the workspace, in bytes.
@@ -93,23 +115,30 @@ class WeightsStep : public Step {
     int64_t shared, sums, flag, scratch, scratch_bytes, total;
   };
 
-  void ChooseCut(const ConvProblem& problem);
-  TileBands ChooseBands() const;
-  Cut CutTiles(const TileBands& bands, int64_t most_tiles) const;
-  void CutChannels(int64_t inputs, int64_t outputs, Cut* cut) const;
-  void CutSegments(Cut* cut) const;
-  double WorkOf(const Geometry& geometry, const Cut& cut) const;
-  Room RoomOf(const Cut& cut, int threads) const;
-  bool Deep(const Cut& cut) const { return cut.segment_chunks > cut.turn_chunks(); }
-  int64_t InputBlocks(const Cut& cut) const { return base::CeilDiv(input_channels_, cut.block_inputs()); }
-  int64_t Blocks(const Cut& cut) const { return groups_ * InputBlocks(cut) * cut.lanes.blocks(); }
-  WeightsTiles TilesAt(const Cut& cut, char* at, int64_t* bytes) const;
-  WeightsScratch ScratchAt(const Cut& cut, char* at, int64_t* bytes) const;
+  Slices InputSlices(const TileBand& band) const;
+  Slices OutputSlices(const TileBand& band) const;
 
-  int64_t groups_ = 1;
+  // weights_cut.cc
+  void ChooseCut(const ConvProblem& problem);
+  void ChooseChannels(WeightsCut cut, int64_t room, bool* chosen);
+  TileBands ChooseBands(int64_t most_tiles, int64_t most_depths) const;
+  WeightsCut CutTiles(int64_t most_tiles, int64_t most_depths) const;
+  void CutChannels(int64_t inputs, int64_t outputs, WeightsCut* cut) const;
+  void CutSegments(WeightsCut* cut) const;
+  double WorkOf(const WeightsCut& cut) const;
+  double TransformWork(const WeightsCut& cut) const;
+
+  Room RoomOf(const WeightsCut& cut, int threads) const;
+  int64_t InputBlocks(const WeightsCut& cut) const { return base::CeilDiv(input_channels_, cut.block_inputs()); }
+  int64_t Blocks(const WeightsCut& cut) const { return g_.groups * InputBlocks(cut) * cut.lanes.blocks(); }
+  WeightsTiles TilesAt(const WeightsCut& cut, char* at, int64_t* bytes) const;
+  WeightsScratch ScratchAt(const WeightsCut& cut, char* at, int64_t* bytes) const;
+
+  Geometry g_;
+  WeightsShape shape_;
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
-  int64_t images_ = 0, rows_ = 0, columns_ = 0;       // planes and their tiles
-  Cut cut_;
+  Extent3 grid_{};                                    // tiles of an image
+  WeightsCut cut_;
   Room room_{};
   plan::WorkspaceLedger direct_ledger_;
   channel_lanes::WeightsStep direct_;  // where a result is not finite; in the same room

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// How weight gradients are cut: every cut of a short list is priced, and the cheapest that fits is taken.
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/winograd/weights_step.h"
+
+namespace canopy::conv::winograd {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kVector = 16;
+constexpr int64_t kTileChoices[] = {32, 64, 128, 256, 512};
+constexpr int64_t kPointsOfTiles = 36 * 128;      // transformed numbers of a chunk and channel, at most;
+constexpr int64_t kPointsOfDeepTiles = 36 * 256;  // where depths share them
+constexpr int64_t kFewestPointsOfTiles = 6 * 64;
+constexpr int64_t kDepthChoices[] = {4, 8, 16};  // of a band, where the kernel has depths
+constexpr int64_t kChannelChoices[] = {64, 128, 256, 512};
+constexpr int64_t kWidestPanel = 64;       // input channels side by side
+constexpr int64_t kSlabFloats = 48 << 10;  // of a slice of a band's input: 192 KiB of a 1 MiB L2
+constexpr int64_t kMostBandPixels = 256;   // side by side
+constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose ends are read twice
+// Of the tensors' bytes and besides, for everything but further threads' working memory.
+constexpr double kRoomShare = 0.15, kMostTensorBytes = 1e15;
+constexpr int64_t kRoomBytes = int64_t{8} << 20;
+constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
+constexpr int64_t kMostSumsBytes = int64_t{3} << 20;  // of all segments
+enum Way { kTogether, kTogetherWithAllOutputs, kApart };
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.92;  // of the products
+constexpr double kWorkASlabElem = 1.2;
+constexpr double kWorkASum = 4;  // adding a vector of products
+constexpr double kWorkATileCall = 60;
+constexpr double kWorkAStore = 1.5;
+constexpr double kWorkAPartial = 1;     // adding one element of a segment
+constexpr double kWorkARegion = 40000;  // threads wait for one another, and for what others wrote
+// A vector of an input or output tile, transformed; a tile of a panel, whatever its vectors; a vector of products
+// transformed back.
+struct TransformCosts {
+  double input, output, input_list, output_list, back;
+};
+constexpr TransformCosts kLineCosts = {55, 40, 50, 40, 42};
+constexpr TransformCosts kSquareCosts = {330, 200, 360, 180, 250};
+
+const TransformCosts& CostsOf(const WeightsShape& shape) { return shape.axes == 1 ? kLineCosts : kSquareCosts; }
+
+// The size of pieces alike, of at most about `most`.
+int64_t Alike(int64_t count, int64_t most) {
+  return std::max<int64_t>(1, CeilDiv(count, CeilDiv(count, std::max<int64_t>(1, most))));
+}
+
+// Of the tensors that are read and written.
+double TensorBytes(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  const auto bytes = [](const Operand& operand, int64_t planes, const Extent3& size) {
+    double elems = static_cast<double>(planes);
+    for (const int64_t extent : size) elems *= static_cast<double>(extent);
+    return elems * static_cast<double>(numerics::ElementBytes(operand.dtype));
+  };
+  return bytes(problem.input, g.batch * g.input_channels, g.input_size) +
+         bytes(problem.output, g.batch * g.output_channels, g.output_size) +
+         bytes(problem.weight_result, g.output_channels * g.group_input_channels(), g.kernel);
+}
+
+}  // namespace
+
+void WeightsStep::ChooseCut(const ConvProblem& problem) {
+  const int64_t room = kRoomBytes + static_cast<int64_t>(kRoomShare * std::min(TensorBytes(problem), kMostTensorBytes));
+  const int64_t most_points = shape_.depths > 1 ? kPointsOfDeepTiles : kPointsOfTiles;
+  bool chosen = false;
+  WeightsCut last;
+  for (const int64_t tiles : kTileChoices) {
+    const int64_t points = tiles * shape_.points();
+    if (points > most_points || points < kFewestPointsOfTiles) continue;
+    for (const int64_t depths : kDepthChoices) {
+      const WeightsCut cut = CutTiles(tiles, depths);
+      if (cut.bands.extent() == last.bands.extent() && cut.chunks == last.chunks) continue;
+      last = cut;
+      ChooseChannels(cut, room, &chosen);
+    }
+  }
+}
+
+void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, bool* chosen) {
+  // Whether half as many were all.
+  const auto vain = [](int64_t most, int64_t channels) { return most > kChannelChoices[0] && most / 2 >= channels; };
+  for (const int64_t inputs : kChannelChoices) {
+    if (vain(inputs, input_channels_)) break;
+    for (const int64_t outputs : kChannelChoices) {
+      if (vain(outputs, output_channels_)) break;
+      CutChannels(inputs, outputs, &cut);
+      for (const Way way : {kTogether, kTogetherWithAllOutputs, kApart}) {
+        cut.apart = way == kApart;
+        cut.all_outputs = way == kTogetherWithAllOutputs;
+        CutSegments(&cut);
+        if (cut.apart && Blocks(cut) * cut.segments < kFewestJobs) continue;
+        const Room needed = RoomOf(cut, 1);
+        if (*chosen && (needed.total > room || needed.scratch_bytes > kRoomBytes)) continue;
+        cut.work = WorkOf(cut);
+        if (!*chosen || cut.work < cut_.work) cut_ = cut;
+        *chosen = true;
+      }
+    }
+  }
+}
+
+// Whole rows of planes, unless those are very long: then channels are read in long stretches. As many rows as the cache
+// takes, for few to be read twice. Where the kernel has depths, or the depth is transformed, neighbouring depths share
+// what is transformed: then as many of those first.
+TileBands WeightsStep::ChooseBands(int64_t most_tiles, int64_t most_depths) const {
+  const auto pixels = [&](int axis, int64_t tiles) {
+    return tiles * shape_.tile[axis] + shape_.window[axis] - shape_.tile[axis];
+  };
+  Extent3 extent{1, 1, 1};
+  const bool deep = shape_.depths > 1;
+  if (deep) extent[0] = Alike(grid_[0], most_depths);
+  const int64_t most_columns = kMostBandPixels / shape_.tile[2];
+  extent[2] = Alike(grid_[2], deep ? std::min(most_columns, most_tiles / extent[0]) : most_columns);
+  const int64_t column_floats = pixels(2, extent[2]) * kWidestPanel;
+  if (shape_.in_depth()) {
+    const int64_t most = kSlabFloats / (column_floats * pixels(1, 1) * shape_.tile[0]);
+    extent[0] = Alike(grid_[0], std::max(kFewestBandTiles, most));
+  }
+  const int64_t slice_depths = shape_.in_depth() ? pixels(0, extent[0]) : 1;
+  const int64_t most_rows = kSlabFloats / (column_floats * slice_depths * shape_.tile[1]);
+  extent[1] = Alike(grid_[1], deep ? std::min(most_rows, most_tiles / (extent[0] * extent[2])) : most_rows);
+  return TileBands(g_.batch, grid_, extent);
+}
+
+WeightsCut WeightsStep::CutTiles(int64_t most_tiles, int64_t most_depths) const {
+  WeightsCut cut;
+  cut.shape = shape_;
+  cut.bands = ChooseBands(most_tiles, most_depths);
+  const int64_t tiles = g_.batch * grid_[0] * grid_[1] * grid_[2];
+  cut.chunk_bands = CeilDiv(cut.bands.count(), CeilDiv(tiles, most_tiles));
+  cut.chunks = CeilDiv(cut.bands.count(), cut.chunk_bands);
+  const Extent3& band = cut.bands.extent();
+  cut.band_outputs = band[0] * band[1] * band[2];
+  cut.band_inputs = cut.band_outputs;
+  if (!shape_.in_depth()) {
+    cut.band_inputs = std::min(band[0] + shape_.depths - 1, g_.input_size[0]) * band[1] * band[2];
+  }
+  return cut;
+}
+
+void WeightsStep::CutChannels(int64_t inputs, int64_t outputs, WeightsCut* cut) const {
+  cut->inputs_panel = RoundUp(CeilDiv(input_channels_, CeilDiv(input_channels_, kWidestPanel)), kVector);
+  const int64_t panels = CeilDiv(input_channels_, cut->inputs_panel);
+  cut->input_panels = CeilDiv(panels, CeilDiv(panels, std::max<int64_t>(1, inputs / cut->inputs_panel)));
+  cut->lanes = channel_lanes::LanePanels(output_channels_, outputs);
+}
+
+void WeightsStep::CutSegments(WeightsCut* cut) const {
+  cut->segments = 1;
+  cut->segment_chunks = cut->chunks;
+  if (!cut->apart) return;
+  const int64_t blocks = Blocks(*cut), bytes = blocks * cut->sums_floats() * static_cast<int64_t>(sizeof(float));
+  const int64_t most = std::max<int64_t>(1, std::min(cut->chunks, kMostSumsBytes / bytes));
+  cut->segment_chunks = CeilDiv(cut->chunks, std::min(most, CeilDiv(kEnoughJobs, blocks)));
+  cut->segments = CeilDiv(cut->chunks, cut->segment_chunks);
+}
+
+double WeightsStep::WorkOf(const WeightsCut& cut) const {
+  const double channels = static_cast<double>(input_channels_), points = static_cast<double>(shape_.points());
+  const double vectors = static_cast<double>(RoundUp(output_channels_, kVector) / kVector);
+  const double depths = static_cast<double>(shape_.depths), chunks = static_cast<double>(cut.chunks);
+  double pairs = static_cast<double>(g_.batch * grid_[1] * grid_[2]);  // of tiles that meet
+  if (shape_.in_depth()) {
+    pairs *= static_cast<double>(grid_[0]);
+  } else {
+    int64_t planes = 0;
+    for (int64_t depth = 0; depth < shape_.depths; ++depth) {
+      const int64_t shift = depth - g_.pad_begin[0];
+      planes += std::max<int64_t>(0, std::min(grid_[0], g_.input_size[0] - shift) - std::max<int64_t>(0, -shift));
+    }
+    pairs *= static_cast<double>(planes);
+  }
+  const double sums = chunks * depths * static_cast<double>(cut.most_sums());
+  const double calls = sums * points * channels / cut.lanes.most_rows() * vectors * kVector /
+                       static_cast<double>(cut.lanes.panel_lanes());
+  const double products =
+      points * channels * vectors * (pairs / kEfficiency + sums * kWorkASum) + calls * kWorkATileCall;
+  const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
+  const double turns = segments * static_cast<double>(CeilDiv(cut.segment_chunks, cut.turn_chunks()));
+  const double back =
+      channels * vectors *
+      (turns * depths * CostsOf(shape_).back + kVector * taps * (kWorkAStore + (segments - 1) * kWorkAPartial));
+  const double alone = static_cast<double>(g_.groups) * (TransformWork(cut) + products + back);
+  if (cut.apart || alone < kSerialWork) return alone;
+  return alone + (2 * chunks + 1) * static_cast<double>(Blocks(cut)) * kWorkARegion;
+}
+
+// Of all tiles of a group.
+double WeightsStep::TransformWork(const WeightsCut& cut) const {
+  const double tiles = static_cast<double>(g_.batch * grid_[0] * grid_[1] * grid_[2]);
+  const Extent3& band = cut.bands.extent();
+  double input_tiles = tiles;
+  if (shape_.depths > 1) {  // bands share depths
+    input_tiles = 0;
+    for (int64_t first = 0; first < grid_[0]; first += band[0]) {
+      const TileBand slices{0, {first, 0, 0}, {std::min(band[0], grid_[0] - first), 0, 0}};
+      input_tiles += static_cast<double>(InputSlices(slices).count * g_.batch * grid_[1] * grid_[2]);
+    }
+  }
+  const auto slab = [&](const Extent3& window) {  // elements a tile and channel
+    double elems = 1;
+    for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
+      const int64_t pixels = band[axis] * shape_.tile[axis] + window[axis] - shape_.tile[axis];
+      elems *= static_cast<double>(std::min(pixels, g_.output_size[axis])) / static_cast<double>(band[axis]);
+    }
+    return elems;
+  };
+  const bool once = cut.chunks == 1 && !cut.apart;
+  const double lane_blocks = static_cast<double>(cut.lanes.blocks()),
+               input_blocks = static_cast<double>(InputBlocks(cut));
+  const double input_turns = once ? 1 : lane_blocks;
+  const double output_turns = once && (cut.all_outputs || cut.lanes.blocks() == 1) ? 1 : input_blocks;
+  const double vectors = static_cast<double>(RoundUp(output_channels_, kVector) / kVector);
+  const double input_vectors = static_cast<double>(RoundUp(input_channels_, kVector) / kVector);
+  const double input_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel));
+  const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
+  const TransformCosts& costs = CostsOf(shape_);
+  return input_tiles * input_turns *
+             (input_vectors * (kVector * slab(shape_.window) * kWorkASlabElem + costs.input) +
+              input_panels * costs.input_list) +
+         tiles * output_turns *
+             (vectors * (kVector * slab(shape_.tile) * kWorkASlabElem + costs.output) +
+              output_panels * costs.output_list);
+}
+
+}  // namespace canopy::conv::winograd

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/winograd/weights_pieces.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "conv/winograd/tile_pixels.h"
+#include "kernels/winograd/contract.h"
+
+namespace canopy::conv::winograd {
+
+using channel_lanes::SlabShape;
+
+struct WeightsPieces::Piece {
+  bool inputs;    // else outputs
+  int64_t panel;  // of the block
+  int64_t slice;  // of the band's
+  SlabShape slab;
+  Extent3 first;   // pixel of the slab with which tile 0 begins
+  Extent3 window;  // pixels of a tile
+  Extent3 tiles;
+};
+
+void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels,
+                              int64_t index, const WeightsTiles& tiles, const WeightsScratch& scratch) const {
+  const int64_t pieces = Count(panels), place = index / pieces;
+  const TileBand band = cut_.bands.At(chunk.begin + place);
+  Piece piece;
+  if (!Find(block, band, panels, index % pieces, &piece)) return;
+  const SlabShape& slab = piece.slab;
+  LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
+  std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
+  const kernels::WinogradKernels& kernels = kernels::Winograd(cut_.shape.axes);
+  const auto transform = piece.inputs ? kernels.input : kernels.gradient;
+  const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
+  float* to = piece.inputs ? tiles.inputs + piece.panel * cut_.inputs_floats()
+                           : tiles.outputs + cut_.outputs_at(block.lanes, piece.panel);
+  to += (place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles) * slab.panel;
+  const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
+  const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
+  TilePixels pixels(slab, piece.first, cut_.shape.tile, piece.window);
+  for (int64_t d = 0; d < piece.tiles[0]; ++d) {
+    for (int64_t h = 0; h < piece.tiles[1]; ++h) {
+      for (int64_t w = 0; w < piece.tiles[2]; ++w, to += slab.panel) {
+        transform(scratch.slab, pixels.At({d, h, w}), lanes, to, step);
+      }
+    }
+  }
+}
+
+// False: there is no such piece.
+bool WeightsPieces::Find(const WeightsBlock& block, const TileBand& band, const WaitingPanels& panels, int64_t index,
+                         Piece* piece) const {
+  const int64_t inputs = panels.inputs * InputSlots();
+  piece->inputs = index < inputs;
+  if (!piece->inputs) index -= inputs;
+  const int64_t slots = piece->inputs ? InputSlots() : OutputSlots();
+  piece->panel = index / slots;
+  piece->slice = index % slots;
+  if (piece->slice >= (piece->inputs ? s_.InputSlices(band) : s_.OutputSlices(band)).count) return false;
+  SlabShape& slab = piece->slab;
+  if (piece->inputs) {
+    const int64_t channel = piece->panel * cut_.inputs_panel;
+    slab.panel = cut_.inputs_panel;
+    slab.first_channel = block.group * s_.input_channels_ + block.first_input + channel;
+    slab.channels = std::min(cut_.inputs_panel, block.inputs - channel);
+  } else {
+    const int64_t lanes = cut_.lanes.panel_lanes(), channel = piece->panel * lanes;
+    slab.panel = cut_.row_lanes();
+    slab.first_channel = block.group * s_.output_channels_ + cut_.lanes.first(block.lanes) + channel;
+    slab.channels = std::min(lanes, cut_.lanes.channels(block.lanes) - channel);
+  }
+  slab.first_image = band.image;
+  slab.images = 1;
+  TakePixels(band, piece);
+  return true;
+}
+
+void WeightsPieces::TakePixels(const TileBand& band, Piece* piece) const {
+  const Geometry& g = p_.geometry;
+  const WeightsShape& shape = cut_.shape;
+  const Extent3& size = piece->inputs ? g.input_size : g.output_size;
+  piece->window = piece->inputs ? shape.window : shape.tile;
+  piece->tiles = band.count;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int64_t first = band.first[axis] * shape.tile[axis];
+    // Of the input, only what some output reaches: a tap that never meets any then has a gradient of exactly 0.
+    const int64_t outputs = std::min(band.count[axis] * shape.tile[axis], g.output_size[axis] - first);
+    const int64_t begin = first - (piece->inputs ? g.pad_begin[axis] : 0);
+    const int64_t low = std::clamp<int64_t>(begin, 0, size[axis]);
+    const int64_t high = std::clamp<int64_t>(begin + outputs + piece->window[axis] - shape.tile[axis], low, size[axis]);
+    piece->slab.axes[axis] = {low, 1, high - low};
+    piece->first[axis] = begin - low;
+  }
+  if (shape.in_depth()) return;
+  const int64_t first = (piece->inputs ? s_.InputSlices(band) : s_.OutputSlices(band)).begin;
+  piece->slab.axes[0] = {first + piece->slice, 1, 1};
+  piece->first[0] = 0;
+  piece->tiles[0] = 1;
+}
+
+}  // namespace canopy::conv::winograd

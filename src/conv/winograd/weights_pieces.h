@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the tensors to transformed tiles, piece by piece: a panel of channels of a slice of a band, transposed in the
+// cache and transformed tile by tile.
+#ifndef CANOPY_CONV_WINOGRAD_WEIGHTS_PIECES_H_
+#define CANOPY_CONV_WINOGRAD_WEIGHTS_PIECES_H_
+
+#include "conv/tensor_lines.h"
+#include "conv/winograd/weights_step.h"
+
+namespace canopy::conv::winograd {
+
+struct WeightsBlock {
+  int64_t index, group, first_input, inputs;  // channels of the group
+  int64_t lanes;                              // number of its lane block
+};
+
+// Bands [begin, end).
+struct WeightsChunk {
+  int64_t begin, end;
+};
+
+// Which panels of a block wait to be transformed: what the blocks before left there is not transformed again.
+struct WaitingPanels {
+  int64_t inputs, outputs;
+};
+
+class WeightsPieces {
+ public:
+  WeightsPieces(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers)
+      : s_(step),
+        cut_(step.cut_),
+        p_(problem),
+        input_(buffers.input, p_.input.dtype, p_.rule),
+        output_(buffers.output, p_.output.dtype, p_.rule) {}
+
+  // Of a band.
+  int64_t Count(const WaitingPanels& panels) const {
+    return panels.inputs * InputSlots() + panels.outputs * OutputSlots();
+  }
+
+  // Piece `index` of the chunk, counted from band to band; one that its band does not have is none.
+  void Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels, int64_t index,
+                 const WeightsTiles& tiles, const WeightsScratch& scratch) const;
+
+ private:
+  struct Piece;
+
+  // Slices of a whole band.
+  int64_t InputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.bands.extent()[0] + cut_.shape.depths - 1; }
+  int64_t OutputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.bands.extent()[0]; }
+  bool Find(const WeightsBlock& block, const TileBand& band, const WaitingPanels& panels, int64_t index,
+            Piece* piece) const;
+  void TakePixels(const TileBand& band, Piece* piece) const;
+
+  const WeightsStep& s_;
+  const WeightsCut& cut_;
+  const ConvProblem& p_;
+  LineReader input_, output_;
+};
+
+}  // namespace canopy::conv::winograd
+
+#endif  // CANOPY_CONV_WINOGRAD_WEIGHTS_PIECES_H_
