@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of the numbers that 6x6 windows and 3x3 kernels have at six points an axis: a quarter of the multiply-adds.
+// Products of the numbers that windows and kernels have at six points an axis: half the multiply-adds of 3 kernel
+// offsets along an axis, a quarter along two.
 #include <string>
 
 #include "conv/problem.h"
@@ -24,8 +25,7 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
     return "a group has fewer than 16 channels";
   }
   if (computation != kBackwardWeights) {
-    if (g.kernel[1] != 3 || g.kernel[2] != 3) return "the kernel is not 3x3";
-    return g.kernel[0] < 1 || g.kernel[0] > kMostDepths ? "the kernel has more than 4 depths" : "";
+    return Tilings(g.kernel).empty() ? "no few terms of 3 or 4 offsets along an axis make up the kernel" : "";
   }
   if (!WeightsShape(g.kernel).served)
     return "the kernel has not 3 offsets along one axis or two, and 1 or up to 4 depths";

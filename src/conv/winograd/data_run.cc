@@ -9,8 +9,13 @@
 #include "exec/pool.h"
 
 namespace canopy::conv::winograd {
+namespace {
 
 using channel_lanes::Box;
+
+constexpr int64_t kMostTaps = 16;  // of a term
+
+}  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
@@ -18,6 +23,7 @@ class DataRun {
   DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
           void* workspace)
       : s_(step),
+        t_(step.tiling_),
         p_(problem),
         b_(buffers),
         scratch_(static_cast<char*>(ledger.Fetch(workspace, s_.scratch_handle_))),
@@ -62,30 +68,48 @@ class DataRun {
     });
   }
 
-  // Those of some source channels, to row `row` of every point.
+  // Those of some source channels, to row `row` of every point and term.
   void TransformKernel(int64_t group, int64_t panel, int64_t source, int64_t row, const DataScratch& scratch,
                        float* to) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes, results = s_.panels_.channels(panel);
     const int64_t sources = std::min(kKernelChunk, s_.source_channels_ - source), taps = s_.weight_.taps;
+    const int64_t tap_floats = sources * lanes;
+    float* packed = scratch.weights;
     // Lanes of no channel are computed too, and must stay finite.
-    if (results < lanes) std::memset(scratch.weights, 0, static_cast<size_t>(taps * sources * lanes) * sizeof(float));
+    if (results < lanes) std::memset(packed, 0, static_cast<size_t>(taps * tap_floats) * sizeof(float));
     // The weights of a group lie along its output channels.
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
     channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
-                               scratch.weight_offsets, scratch.weights);
-    const kernels::WinogradInFn transform = kernels::Winograd(2).weight;
-    for (int64_t depth = 0; depth < s_.weight_.kernel[0]; ++depth) {
-      int64_t offsets[kKernel * kKernel];  // backward data meets the kernel mirrored
-      for (int64_t i = 0; i < kKernel * kKernel; ++i) {
-        const int64_t tap = depth * kKernel * kKernel + i;
-        offsets[i] = (s_.forward_ ? tap : taps - 1 - tap) * sources * lanes;
-      }
-      float* rows = to + (depth * s_.kernel_channels() + row) * lanes;
-      for (int64_t k = 0; k < sources; ++k) {
-        transform(scratch.weights + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
-      }
+                               scratch.weight_offsets, packed);
+    if (taps < t_.terms() * t_.taps()) {
+      std::memset(packed + taps * tap_floats, 0, static_cast<size_t>(tap_floats) * sizeof(float));
     }
+    const kernels::WinogradInFn transform = t_.kernel_in();
+    ForEach({t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
+      int64_t offsets[kMostTaps];
+      ListTaps({d, h, w}, tap_floats, offsets);
+      float* rows = to + row * lanes;
+      for (int64_t k = 0; k < sources; ++k) {
+        transform(packed + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
+      }
+      to += s_.kernel_channels() * lanes;
+    });
+  }
+
+  // Where the taps of a term stand among the packed ones; those beyond the kernel are behind them.
+  void ListTaps(const Extent3& term, int64_t tap_floats, int64_t* offsets) const {
+    const Extent3& kernel = s_.weight_.kernel;
+    const auto& axes = t_.axes;
+    ForEach({axes[0].taps, axes[1].taps, axes[2].taps}, [&](int64_t i, int64_t j, int64_t k) {
+      const int64_t d = term[0] * axes[0].taps + i, h = term[1] * axes[1].taps + j, w = term[2] * axes[2].taps + k;
+      int64_t tap = s_.weight_.taps;
+      if (d < kernel[0] && h < kernel[1] && w < kernel[2]) {
+        tap = (d * kernel[1] + h) * kernel[2] + w;
+        if (!s_.forward_) tap = s_.weight_.taps - 1 - tap;  // backward data meets the kernel mirrored
+      }
+      *offsets++ = tap * tap_floats;
+    });
   }
 
   void TransformWindows(int64_t first, int64_t count) const {
@@ -108,7 +132,7 @@ class DataRun {
     shape.panel = kSlabChannels;
     for (int axis = 0; axis < 3; ++axis) {
       // Just what some result meets: the rest of a window would be rounded into results all the same.
-      const int64_t begin = box.first[axis + 1] * TileOf(axis) + s_.shift_[axis], size = s_.source_size_[axis];
+      const int64_t begin = box.first[axis + 1] * t_.axes[axis].tile + s_.shift_[axis], size = s_.source_size_[axis];
       const int64_t end = begin + Results(box, axis) + s_.weight_.kernel[axis] - 1;
       const int64_t low = std::clamp<int64_t>(begin, 0, size);
       shape.axes[axis] = {low, 1, std::max<int64_t>(0, std::min(end, size) - low)};
@@ -122,73 +146,82 @@ class DataRun {
     channel_lanes::SlabShape shape = ShapeOf(box);
     ListWindows(box, shape, scratch.window_offsets);
     std::memset(scratch.slab, 0, kSlabChannels * sizeof(float));
-    const kernels::WinogradInFn transform = kernels::Winograd(2).input;
+    const kernels::WinogradInFn transform = t_.kernels().input;
     for (int64_t c = begin; c < end; c += kSlabChannels) {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(kSlabChannels, end - c);
       channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + kSlabChannels);
       const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
-      for (int64_t tile = 0; tile < s_.windows(box.count); ++tile) {
-        transform(scratch.slab, scratch.window_offsets + tile * kWindow * kWindow, lanes,
-                  windows + tile * s_.padded_sources_ + c, s_.window_step());
+      for (int64_t window = 0; window < s_.windows(box.count); ++window) {
+        transform(scratch.slab, scratch.window_offsets + window * t_.window(), lanes,
+                  windows + window * s_.padded_sources_ + c, s_.window_step());
       }
     }
   }
 
-  // Where the pixels of every tile's window stand in the slab; those in the padding are its first line.
+  // Where the pixels of every window stand in the slab; those in the padding are its first line.
   void ListWindows(const Box& box, const channel_lanes::SlabShape& shape, int64_t* offsets) const {
-    Box windows = box;
-    windows.count[1] += s_.weight_.kernel[0] - 1;
-    ForEachTile(windows, [&](int64_t n, int64_t slice, int64_t h, int64_t w) {
-      const int64_t depth = box.first[1] + slice + s_.shift_[0] - shape.axes[0].begin;
-      const int64_t row = (box.first[2] + h) * kTile + s_.shift_[1] - shape.axes[1].begin;
-      const int64_t column = (box.first[3] + w) * kTile + s_.shift_[2] - shape.axes[2].begin;
-      const bool depth_exists = depth >= 0 && depth < shape.axes[0].count;
-      for (int64_t y = row; y < row + kWindow; ++y) {
-        const bool row_exists = depth_exists && y >= 0 && y < shape.axes[1].count;
-        for (int64_t x = column; x < column + kWindow; ++x) {
-          const bool exists = row_exists && x >= 0 && x < shape.axes[2].count;
-          *offsets++ = exists ? (1 + shape.Pixel(depth, y, x) + n) * shape.panel : 0;
-        }
-      }
-    });
+    const auto& axes = t_.axes;
+    // Of a window's first pixel, in the slab.
+    const auto begin = [&](int axis, int64_t index) {
+      return box.first[axis + 1] * axes[axis].tile + s_.shift_[axis] - shape.axes[axis].begin +
+             axes[axis].WindowBegin(index, box.count[axis + 1]);
+    };
+    for (int64_t n = 0; n < box.count[0]; ++n) {
+      ForEach({s_.windows(box.count, 0), s_.windows(box.count, 1), s_.windows(box.count, 2)},
+              [&](int64_t d, int64_t h, int64_t w) {
+                const int64_t depth = begin(0, d), row = begin(1, h), column = begin(2, w);
+                for (int64_t z = depth; z < depth + axes[0].window; ++z) {
+                  const bool depth_exists = z >= 0 && z < shape.axes[0].count;
+                  for (int64_t y = row; y < row + axes[1].window; ++y) {
+                    const bool row_exists = depth_exists && y >= 0 && y < shape.axes[1].count;
+                    for (int64_t x = column; x < column + axes[2].window; ++x) {
+                      const bool exists = row_exists && x >= 0 && x < shape.axes[2].count;
+                      *offsets++ = exists ? (1 + shape.Pixel(z, y, x) + n) * shape.panel : 0;
+                    }
+                  }
+                }
+              });
+    }
+  }
+
+  // The number of a window of the box.
+  int64_t Window(const Box& box, int64_t n, int64_t d, int64_t h, int64_t w) const {
+    return ((n * s_.windows(box.count, 0) + d) * s_.windows(box.count, 1) + h) * s_.windows(box.count, 2) + w;
   }
 
   // Where the results of every tile stand; those beyond the tensor go to the first line.
   void ListTiles(const Box& box, int64_t lanes, const DataScratch& scratch) const {
-    const int64_t rows = Results(box, 1), columns = Results(box, 2);
+    const auto& axes = t_.axes;
+    const int64_t depths = Results(box, 0), rows = Results(box, 1), columns = Results(box, 2);
     int64_t* offsets = scratch.tile_offsets;
     int64_t tile = 0;
-    ForEachTile(box, [&](int64_t n, int64_t d, int64_t h, int64_t w) {
-      const int64_t slice = n * (box.count[1] + s_.weight_.kernel[0] - 1) + d;
-      scratch.row_offsets[tile] = ((slice * box.count[2] + h) * box.count[3] + w) * s_.padded_sources_;
-      scratch.sum_offsets[tile] = tile * lanes;
-      ++tile;
-      for (int64_t y = h * kTile; y < (h + 1) * kTile; ++y) {
-        for (int64_t x = w * kTile; x < (w + 1) * kTile; ++x) {
-          const int64_t position = ((n * box.count[1] + d) * rows + y) * columns + x;
-          *offsets++ = y < rows && x < columns ? (1 + position) * lanes : 0;
-        }
-      }
-    });
+    for (int64_t n = 0; n < box.count[0]; ++n) {
+      ForEach({box.count[1], box.count[2], box.count[3]}, [&](int64_t d, int64_t h, int64_t w) {
+        scratch.row_offsets[tile] = Window(box, n, d, h, w) * s_.padded_sources_;
+        scratch.sum_offsets[tile] = tile * lanes;
+        ++tile;
+        ForEach({axes[0].tile, axes[1].tile, axes[2].tile}, [&](int64_t i, int64_t j, int64_t k) {
+          const int64_t z = d * axes[0].tile + i, y = h * axes[1].tile + j, x = w * axes[2].tile + k;
+          const int64_t position = ((n * depths + z) * rows + y) * columns + x;
+          *offsets++ = z < depths && y < rows && x < columns ? (1 + position) * lanes : 0;
+        });
+      });
+    }
   }
 
   template <class F>
-  static void ForEachTile(const Box& box, const F& visit) {
-    for (int64_t n = 0; n < box.count[0]; ++n) {
-      for (int64_t d = 0; d < box.count[1]; ++d) {
-        for (int64_t h = 0; h < box.count[2]; ++h) {
-          for (int64_t w = 0; w < box.count[3]; ++w) visit(n, d, h, w);
-        }
+  static void ForEach(const Extent3& count, const F& visit) {
+    for (int64_t d = 0; d < count[0]; ++d) {
+      for (int64_t h = 0; h < count[1]; ++h) {
+        for (int64_t w = 0; w < count[2]; ++w) visit(d, h, w);
       }
     }
   }
 
-  static int64_t TileOf(int axis) { return axis == 0 ? 1 : kTile; }
-
   // Depths (axis 0), rows (1) or columns (2) of the box's results.
   int64_t Results(const Box& box, int axis) const {
-    const int64_t tile = TileOf(axis);
+    const int64_t tile = t_.axes[axis].tile;
     return std::min(box.count[axis + 1] * tile, s_.result_size_[axis] - box.first[axis + 1] * tile);
   }
 
@@ -221,7 +254,7 @@ class DataRun {
                     const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
     ListTiles(box, lanes, scratch);
-    for (int64_t point = 0; point < kernels::WinogradPoints(2); ++point) {
+    for (int64_t point = 0; point < t_.points(); ++point) {
       for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
         Multiply(panel, box, point, c, windows, panel_kernels + point * s_.kernel_step() + c * lanes, scratch);
       }
@@ -242,7 +275,7 @@ class DataRun {
         for (int64_t k = 0; k < sources; k += kKernelChunk) {
           TransformKernel(group, panel, c + k, k, scratch, scratch.kernels);
         }
-        for (int64_t point = 0; point < kernels::WinogradPoints(2); ++point) {
+        for (int64_t point = 0; point < t_.points(); ++point) {
           Multiply(panel, box, point, c, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(), scratch);
         }
       }
@@ -254,15 +287,20 @@ class DataRun {
   void Multiply(int64_t panel, const Box& box, int64_t point, int64_t first, const float* windows,
                 const float* chunk_kernels, const DataScratch& scratch) const {
     const kernels::GatherTiles& tiles = s_.panels_.tiles(panel, 0);
-    kernels::GatherRun runs[kMostDepths];
-    for (int64_t depth = 0; depth < s_.weight_.kernel[0]; ++depth) {
-      runs[depth] = {depth * box.count[2] * box.count[3] * s_.padded_sources_ + first,
-                     depth * s_.kernel_channels() * tiles.lanes,
-                     std::min(s_.terms_chunk_, s_.source_channels_ - first)};
-    }
+    const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - first);
+    const Extent3 terms = {t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms};
+    Extent3 step;
+    for (int axis = 0; axis < 3; ++axis) step[axis] = t_.axes[axis].term_step(box.count[axis + 1]);
+    kernels::GatherRun runs[kMostTerms];
+    int64_t term = 0;
+    ForEach(terms, [&](int64_t d, int64_t h, int64_t w) {
+      const int64_t window = Window(box, 0, d * step[0], h * step[1], w * step[2]);
+      runs[term] = {window * s_.padded_sources_ + first, term * s_.kernel_channels() * tiles.lanes, sources};
+      ++term;
+    });
     kernels::GatherOperands operands{};
     operands.runs = runs;
-    operands.run_count = s_.weight_.kernel[0];
+    operands.run_count = term;
     operands.a = windows + point * s_.window_step();
     operands.b = chunk_kernels;
     operands.b_step = tiles.lanes;
@@ -279,11 +317,11 @@ class DataRun {
   // From the sums to the tensor.
   void FinishPanel(int64_t group, int64_t panel, const Box& box, const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    const int64_t positions = box.count[0] * box.count[1] * Results(box, 1) * Results(box, 2);
-    const kernels::WinogradOutFn transform = kernels::Winograd(2).result;
+    const int64_t positions = box.count[0] * Results(box, 0) * Results(box, 1) * Results(box, 2);
+    const kernels::WinogradOutFn transform = t_.result_out();
     for (int64_t tile = 0; tile < box.positions(); ++tile) {
       transform(scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles,
-                scratch.tile_offsets + tile * kTile * kTile);
+                scratch.tile_offsets + tile * t_.tile());
     }
     float* results = scratch.tiles + lanes;
     const int64_t first = group * s_.result_channels_ + s_.panels_.first(panel), channels = s_.panels_.channels(panel);
@@ -314,21 +352,20 @@ class DataRun {
       row *= rows;
       rows = 1;
     }
+    int64_t origin = first * strides[1] + box.first[0] * strides[0];
+    for (int axis = 0; axis < 3; ++axis) origin += box.first[axis + 1] * t_.axes[axis].tile * strides[2 + axis];
     for (int64_t n = 0; n < box.count[0]; ++n) {
-      for (int64_t d = 0; d < box.count[1]; ++d) {
-        for (int64_t h = 0; h < rows; ++h) {
-          const int64_t offset = first * strides[1] + (box.first[0] + n) * strides[0] +
-                                 (box.first[1] + d) * strides[2] + (box.first[2] * kTile + h) * strides[3] +
-                                 box.first[3] * kTile * strides[4];
-          channel_lanes::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines,
-                                    results);
-          results += row * lanes;
-        }
-      }
+      ForEach({Results(box, 0), rows, 1}, [&](int64_t d, int64_t h, int64_t) {
+        const int64_t offset = origin + n * strides[0] + d * strides[2] + h * strides[3];
+        channel_lanes::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines,
+                                  results);
+        results += row * lanes;
+      });
     }
   }
 
   const DataStep& s_;
+  const Tiling& t_;
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;

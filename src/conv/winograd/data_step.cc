@@ -15,9 +15,10 @@ using base::RoundUp;
 
 constexpr int64_t kTerms = 128;                     // of a tile product, about: FP32 sums stay short
 constexpr int64_t kTiles = 64;                      // of a box: what a point's kernels, once in the L1, are worth
-constexpr int64_t kTilesOfDepths = 128;             // neighbouring depths share windows
+constexpr int64_t kTilesOfTerms = 128;              // neighbours share windows
+constexpr int64_t kTilesOfLines = 128;
 constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
-constexpr int64_t kFewTiles = 128;                  // whose sums for a panel stay in the L2
+constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
@@ -31,9 +32,10 @@ constexpr double kWorkAKernelVector = 3;  // bringing one vector of a kernel fro
 constexpr double kWorkAPackedWeight = 1;
 constexpr double kWorkASlabElem = 1.3;
 constexpr double kWorkAStore = 1.2;
-constexpr double kWorkAWindowElem = 19;  // transforming one channel of a window, kernel or tile
+constexpr double kWorkAWindowElem = 19;  // transforming one channel of a window, kernel or tile of 36 points
 constexpr double kWorkAKernelElem = 7;
 constexpr double kWorkATileElem = 10;
+constexpr double kWorkPoints = 36;
 
 }  // namespace
 
@@ -50,11 +52,11 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
-  terms_chunk_ = std::max<int64_t>(1, kTerms / g.kernel[0] / kKernelChunk) * kKernelChunk;
   for (int axis = 0; axis < 3; ++axis) {
     shift_[axis] = forward_ ? -g.pad_begin[axis] : g.pad_begin[axis] - (g.kernel[axis] - 1);
   }
   panels_ = channel_lanes::LanePanels(result_channels_, 1);
+  ChooseTiling(g);
   ChooseCut(g);
   if (block_units_ > 0) {
     kernels_handle_ = ledger->Book("transformed kernels", block_units_ * kernel_floats() * int64_t{sizeof(float)});
@@ -69,14 +71,38 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
+// Algorithms, too, are compared by its work: nothing in it depends on the threads.
+void DataStep::ChooseTiling(const Geometry& g) {
+  const auto take = [&](const Tiling& tiling) {
+    tiling_ = tiling;
+    terms_chunk_ = std::max<int64_t>(1, kTerms / tiling.terms() / kKernelChunk) * kKernelChunk;
+    boxes_ = MakeBoxes(g, MostTiles());
+  };
+  Tiling best;
+  for (const Tiling& tiling : Tilings(g.kernel)) {
+    take(tiling);
+    const double work = EstimateWork(g);
+    if (best.transformed > 0 && work >= work_) continue;
+    best = tiling;
+    work_ = work;
+  }
+  take(best);
+}
+
+int64_t DataStep::MostTiles() const {
+  if (tiling_.transformed == 1) return kTilesOfLines;
+  return tiling_.terms() > 1 ? kTilesOfTerms : kTiles;
+}
+
+channel_lanes::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
+  return channel_lanes::Boxes(g.batch, tiling_.Tiles(result_size_), {1, 1, 1}, most_tiles);
+}
+
 void DataStep::ChooseCut(const Geometry& g) {
-  const Extent3 size = {result_size_[0], CeilDiv(result_size_[1], kTile), CeilDiv(result_size_[2], kTile)};
-  boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, g.kernel[0] > 1 ? kTilesOfDepths : kTiles);
-  work_ = EstimateWork(g);  // algorithms are compared by it: nothing here depends on the threads
-  const channel_lanes::Boxes whole(g.batch, size, {1, 1, 1}, kFewTiles);
+  const channel_lanes::Boxes whole = MakeBoxes(g, kFewSums / tiling_.points());
   const int64_t budget = kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
-  const int64_t tile_bytes = g.groups * padded_sources_ * kernels::WinogradPoints(2) * int64_t{sizeof(float)};
-  if (whole.count() == 1 && whole.positions() * tile_bytes <= budget && units(g) >= 2 * exec::ThreadCount()) {
+  const int64_t tile_bytes = g.groups * padded_sources_ * tiling_.points() * int64_t{sizeof(float)};
+  if (whole.count() == 1 && windows(whole.extent()) * tile_bytes <= budget && units(g) >= 2 * exec::ThreadCount()) {
     boxes_ = whole;
     block_units_ = 0;
     batch_boxes_ = 1;
@@ -89,8 +115,8 @@ void DataStep::ChooseCut(const Geometry& g) {
   if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
   // One unit's kernels and one box's windows must fit.
   const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
-  for (int64_t tiles = kTiles - 8; tiles >= kLeastTiles && bytes + box_bytes_now() > budget; tiles -= 8) {
-    boxes_ = channel_lanes::Boxes(g.batch, size, {1, 1, 1}, tiles);
+  for (int64_t tiles = MostTiles() - 8; tiles >= kLeastTiles && bytes + box_bytes_now() > budget; tiles -= 8) {
+    boxes_ = MakeBoxes(g, tiles);
   }
   const int64_t box_bytes = box_bytes_now();
   batch_boxes_ = std::clamp<int64_t>((budget - block_units_ * bytes) / box_bytes, 1, boxes_.count());
@@ -110,29 +136,37 @@ double DataStep::TensorBytes(const Geometry& g) const {
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {
-  constexpr double kPoints = kernels::WinogradPoints(2);
+  const double points = static_cast<double>(tiling_.points()), terms = static_cast<double>(tiling_.terms());
   const double sources = static_cast<double>(padded_sources_), vectors = static_cast<double>(panels_.vectors());
   const double lanes = vectors * static_cast<double>(panels_.vector_lanes());
   const double positions = static_cast<double>(g.batch * result_size_[0] * result_size_[1] * result_size_[2]);
   const double boxes = static_cast<double>(boxes_.count());
-  const double tiles = static_cast<double>(g.batch * result_size_[0] * CeilDiv(result_size_[1], kTile) *
-                                           CeilDiv(result_size_[2], kTile));
+  const Extent3 axis_tiles = tiling_.Tiles(result_size_);
+  const double tiles = static_cast<double>(g.batch * axis_tiles[0] * axis_tiles[1] * axis_tiles[2]);
   const channel_lanes::Extent4& box = boxes_.extent();
-  const double reach = static_cast<double>((box[2] * kTile + 2) * (box[3] * kTile + 2)) /
-                       static_cast<double>(std::max<int64_t>(1, box[2] * box[3] * kTile * kTile));
-  const double chunks = static_cast<double>(CeilDiv(source_channels_, terms_chunk_)),
-               depths = static_cast<double>(g.kernel[0]);
+  const double box_tiles = static_cast<double>(std::max<int64_t>(1, boxes_.positions()));
+  const double box_positions = box_tiles * static_cast<double>(tiling_.tile());
+  const double reach = static_cast<double>(SlabPixels(box)) / box_positions;
+  const double chunks = static_cast<double>(CeilDiv(source_channels_, terms_chunk_));
   const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), panels_.most_rows()) * panels_.blocks());
   const double products =
-      kPoints * (tiles * depths * sources * vectors / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) +
-                 tiles * vectors * chunks * kWorkATileVector + calls * chunks * kWorkATileCall +
-                 boxes * depths * sources * vectors * kWorkAKernelVector);
-  const double slices = (static_cast<double>(box[1]) + depths - 1) / static_cast<double>(std::max<int64_t>(1, box[1]));
-  const double windows = sources * slices * (positions * reach * kWorkASlabElem + tiles * kWorkAWindowElem);
-  const double results = lanes * (positions * kWorkAStore + tiles * kWorkATileElem);
+      points * (tiles * terms * sources * vectors / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) +
+                tiles * vectors * chunks * kWorkATileVector + calls * chunks * kWorkATileCall +
+                boxes * terms * sources * vectors * kWorkAKernelVector);
+  const double windows_a_tile = static_cast<double>(windows(box)) / box_tiles;
+  const double share = points / kWorkPoints;
+  const double window_work =
+      sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
+  const double results = lanes * (positions * kWorkAStore + tiles * share * kWorkATileElem);
   const double weights =
-      sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + depths * kWorkAKernelElem);
-  return (products + windows + results + weights) * static_cast<double>(g.groups);
+      sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + terms * share * kWorkAKernelElem);
+  return (products + window_work + results + weights) * static_cast<double>(g.groups);
+}
+
+int64_t DataStep::SlabPixels(const channel_lanes::Extent4& box) const {
+  int64_t pixels = box[0];
+  for (int axis = 0; axis < 3; ++axis) pixels *= box[axis + 1] * tiling_.axes[axis].tile + weight_.kernel[axis] - 1;
+  return pixels;
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
@@ -140,19 +174,18 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   const int64_t lanes = panels_.panel_lanes(), tiles = boxes_.positions();
   const channel_lanes::Extent4& box = boxes_.extent();
-  const int64_t pixels = box[0] * (box[1] + weight_.kernel[0] - 1) * (box[2] * kTile + 2) * (box[3] * kTile + 2);
-  scratch.slab = carver.Take<float>((pixels + 1) * kSlabChannels);
+  scratch.slab = carver.Take<float>((SlabPixels(box) + 1) * kSlabChannels);
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
-  scratch.sums = carver.Take<float>(kernels::WinogradPoints(2) * sum_step());
-  scratch.tiles = carver.Take<float>((tiles * kTile * kTile + 1) * lanes);
-  scratch.weights = carver.Take<float>(weight_.taps * kKernelChunk * lanes);
+  scratch.sums = carver.Take<float>(tiling_.points() * sum_step());
+  scratch.tiles = carver.Take<float>((tiles * tiling_.tile() + 1) * lanes);
+  scratch.weights = carver.Take<float>((weight_.taps + 1) * kKernelChunk * lanes);
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, channel_lanes::kLines));
-  scratch.window_offsets = carver.Take<int64_t>(windows(box) * kWindow * kWindow);
-  scratch.tile_offsets = carver.Take<int64_t>(tiles * kTile * kTile);
+  scratch.window_offsets = carver.Take<int64_t>(windows(box) * tiling_.window());
+  scratch.tile_offsets = carver.Take<int64_t>(tiles * tiling_.tile());
   scratch.row_offsets = carver.Take<int64_t>(tiles);
   scratch.sum_offsets = carver.Take<int64_t>(tiles);
   if (bytes != nullptr) *bytes = carver.used();
@@ -164,7 +197,9 @@ std::string DataStep::Describe() const {
   const auto at_once = [](int64_t count, const char* what) {
     return count > 0 ? std::to_string(count) + " " + what + " at once" : "in each job";
   };
-  return "4x4 tiles in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
+  const auto& axes = tiling_.axes;
+  return std::to_string(axes[0].tile) + "x" + std::to_string(axes[1].tile) + "x" + std::to_string(axes[2].tile) +
+         " tiles in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
          std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
          std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
          at_once(block_units_, "panels") + ", windows " + at_once(batch_boxes_, "boxes");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward data of kernels of 3x3, or a few such depths, by Winograd's method: the result is cut into 4x4
-// tiles, and
+// Forward and backward data without stride by Winograd's method: the result is cut into tiles, and
 //   result tile[channel] = back(sum over source channels of window(tile)[source] (*) kernel[source][channel])
-// where windows of 6x6 source pixels, kernels and sums are transformed as in kernels/winograd/contract.h and (*) is the
-// product at each of the 36 points. So every point is a matrix product of tiles by source by result channels. A
-// kernel's depths are further terms of that product: each meets the windows of another depth of the source.
+// where windows of source pixels, kernels and sums are transformed as in kernels/winograd/contract.h and (*) is the
+// product at each of the 36 points of a square, or the 6 of a line. So every point is a matrix product of tiles by
+// source by result channels. Kernels that reach further are further terms of that product: see tiling.h.
 //
 // What is used again is transformed into the workspace first, in pieces that stay in the cache:
 // - kernels, where all of them do; a job then transforms the windows of a box of tiles itself and computes all
@@ -25,7 +24,7 @@
 #include "conv/channel_lanes/data_step.h"
 #include "conv/channel_lanes/lane_panels.h"
 #include "conv/channel_lanes/weight_panels.h"
-#include "conv/winograd/sizes.h"
+#include "conv/winograd/tiling.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
@@ -33,20 +32,19 @@ namespace canopy::conv::winograd {
 inline constexpr int64_t kSlabChannels = 32;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
-inline constexpr int64_t kMostDepths = 4;     // of a kernel
 
 // One thread's working memory.
 struct DataScratch {
   float* slab;     // a line of zeros, then pixels
-  float* windows;  // [point][tile][source channel]
-  float* kernels;  // [point][source channel of a chunk][result channel of a panel]
+  float* windows;  // [point][window][source channel]
+  float* kernels;  // [point][term][source channel of a chunk][result channel of a panel]
   float* sums;     // [point][tile][result channel of a panel]
   float* tiles;    // a line that nobody reads, then [position][result channel of a panel]
-  float* weights;  // packed kernels before they are transformed
+  float* weights;  // packed kernels before they are transformed, and a tap of zeros
   float* bias;
   channel_lanes::SlabScratch lines;
   int64_t* weight_offsets;
-  int64_t* window_offsets;  // [tile][pixel of its window] in the slab
+  int64_t* window_offsets;  // [window][its pixel] in the slab
   int64_t* tile_offsets;    // [tile][its result]
   int64_t* row_offsets;     // of every tile
   int64_t* sum_offsets;
@@ -64,14 +62,21 @@ class DataStep : public Step {
  private:
   friend class DataRun;
 
+  void ChooseTiling(const Geometry& geometry);
+  int64_t MostTiles() const;  // of a box
+  channel_lanes::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
   void ChooseCut(const Geometry& geometry);
   double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
+  int64_t SlabPixels(const channel_lanes::Extent4& box) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
-  // Windows of a box.
+  // Windows of a box along an axis, and in all.
+  int64_t windows(const channel_lanes::Extent4& box, int axis) const {
+    return tiling_.axes[axis].windows(box[axis + 1]);
+  }
   int64_t windows(const channel_lanes::Extent4& box) const {
-    return box[0] * (box[1] + weight_.kernel[0] - 1) * box[2] * box[3];
+    return box[0] * windows(box, 0) * windows(box, 1) * windows(box, 2);
   }
   int64_t kernel_channels() const {
     return block_units_ > 0 ? source_channels_ : std::min(source_channels_, terms_chunk_);
@@ -80,10 +85,10 @@ class DataStep : public Step {
   int64_t window_step() const { return windows(boxes_.extent()) * padded_sources_ + kernels::kWinogradLanes; }
   int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
   int64_t kernel_step() const {
-    return weight_.kernel[0] * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
+    return tiling_.terms() * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
   }
-  int64_t window_floats() const { return kernels::WinogradPoints(2) * window_step(); }
-  int64_t kernel_floats() const { return kernels::WinogradPoints(2) * kernel_step(); }
+  int64_t window_floats() const { return tiling_.points() * window_step(); }
+  int64_t kernel_floats() const { return tiling_.points() * kernel_step(); }
   int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
 
   bool forward_;
@@ -97,6 +102,7 @@ class DataStep : public Step {
   Extent3 shift_{};  // of the source coordinate that a result's first tap meets
   channel_lanes::WeightView weight_;
   channel_lanes::LanePanels panels_;  // a block is a panel
+  Tiling tiling_;
   channel_lanes::Boxes boxes_;        // of tiles
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
