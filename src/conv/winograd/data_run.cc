@@ -38,6 +38,7 @@ class DataRun {
   // Whether every result is finite.
   bool Run() {
     found_ = 0;
+    for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
     const int64_t boxes = s_.boxes_.count(), batch = s_.batch_boxes_ > 0 ? s_.batch_boxes_ : boxes;
     const int64_t units = s_.units(p_.geometry);
     for (int64_t box = 0; box < boxes; box += batch) {
@@ -144,7 +145,7 @@ class DataRun {
   void TransformBox(int64_t group, const Box& box, int64_t begin, int64_t end, const DataScratch& scratch,
                     float* windows) const {
     channel_lanes::SlabShape shape = ShapeOf(box);
-    ListWindows(box, shape, scratch.window_offsets);
+    ListWindows(box, shape, scratch);
     std::memset(scratch.slab, 0, kSlabChannels * sizeof(float));
     const kernels::WinogradInFn transform = t_.kernels().input;
     for (int64_t c = begin; c < end; c += kSlabChannels) {
@@ -159,14 +160,22 @@ class DataRun {
     }
   }
 
-  // Where the pixels of every window stand in the slab; those in the padding are its first line.
-  void ListWindows(const Box& box, const channel_lanes::SlabShape& shape, int64_t* offsets) const {
+  // Where the pixels of every window stand in the slab; those in the padding are its first line. Most boxes are alike.
+  void ListWindows(const Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const {
     const auto& axes = t_.axes;
-    // Of a window's first pixel, in the slab.
+    Extent3 first;  // of the first window, in the slab
+    for (int axis = 0; axis < 3; ++axis) {
+      first[axis] = box.first[axis + 1] * axes[axis].tile + s_.shift_[axis] - shape.axes[axis].begin;
+    }
+    const std::array<int64_t, 10> key = {
+        box.count[0], box.count[1], box.count[2],        box.count[3],        first[0],
+        first[1],     first[2],     shape.axes[0].count, shape.axes[1].count, shape.axes[2].count};
+    if (scratch.listed->windows == key) return;
+    scratch.listed->windows = key;
     const auto begin = [&](int axis, int64_t index) {
-      return box.first[axis + 1] * axes[axis].tile + s_.shift_[axis] - shape.axes[axis].begin +
-             axes[axis].WindowBegin(index, box.count[axis + 1]);
+      return first[axis] + axes[axis].WindowBegin(index, box.count[axis + 1]);
     };
+    int64_t* offsets = scratch.window_offsets;
     for (int64_t n = 0; n < box.count[0]; ++n) {
       ForEach({s_.windows(box.count, 0), s_.windows(box.count, 1), s_.windows(box.count, 2)},
               [&](int64_t d, int64_t h, int64_t w) {
@@ -194,6 +203,10 @@ class DataRun {
   void ListTiles(const Box& box, int64_t lanes, const DataScratch& scratch) const {
     const auto& axes = t_.axes;
     const int64_t depths = Results(box, 0), rows = Results(box, 1), columns = Results(box, 2);
+    const std::array<int64_t, 8> key = {box.count[0], box.count[1], box.count[2], box.count[3],
+                                        depths,       rows,         columns,      lanes};
+    if (scratch.listed->tiles == key) return;
+    scratch.listed->tiles = key;
     int64_t* offsets = scratch.tile_offsets;
     int64_t tile = 0;
     for (int64_t n = 0; n < box.count[0]; ++n) {

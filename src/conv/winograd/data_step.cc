@@ -13,15 +13,17 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kTerms = 128;                     // of a tile product, about: FP32 sums stay short
-constexpr int64_t kTiles = 64;                      // of a box: what a point's kernels, once in the L1, are worth
-constexpr int64_t kTilesOfTerms = 128;              // neighbours share windows
-constexpr int64_t kTilesOfLines = 128;
-constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
-constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
-constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
-constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
-constexpr double kSharedPart = 0.15;                // of the tensors' bytes
+constexpr int64_t kTerms = 128;         // of a tile product, about: FP32 sums stay short
+constexpr int64_t kTiles = 64;          // of a box: what a point's kernels, once in the L1, are worth
+constexpr int64_t kTilesOfTerms = 128;  // neighbours share windows
+constexpr int64_t kTilesOfLines = 256, kFewTilesOfLines = 64;
+constexpr int64_t kLeastTilesOfALine = 2;               // of a box: neighbours share pixels
+constexpr int64_t kLineWindowBytes = int64_t{3} << 20;  // of a box
+constexpr int64_t kLeastTiles = 16;                     // where the workspace is short
+constexpr int64_t kFewSums = 128 * 36;                  // of a panel's tiles and points, that stay in the L2
+constexpr int64_t kKernelBytes = int64_t{4} << 20;      // transformed at once, for all threads
+constexpr int64_t kSharedBytes = int64_t{7} << 20;      // of kernels and windows together, but for
+constexpr double kSharedPart = 0.15;                    // of the tensors' bytes
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
@@ -36,6 +38,7 @@ constexpr double kWorkAWindowElem = 19;  // transforming one channel of a window
 constexpr double kWorkAKernelElem = 7;
 constexpr double kWorkATileElem = 10;
 constexpr double kWorkPoints = 36;
+constexpr double kNoRoom = 1e30;  // not to be chosen
 
 }  // namespace
 
@@ -81,7 +84,7 @@ void DataStep::ChooseTiling(const Geometry& g) {
   Tiling best;
   for (const Tiling& tiling : Tilings(g.kernel)) {
     take(tiling);
-    const double work = EstimateWork(g);
+    const double work = EstimateWork(g) + (Fits(g) ? 0 : kNoRoom);
     if (best.transformed > 0 && work >= work_) continue;
     best = tiling;
     work_ = work;
@@ -90,31 +93,65 @@ void DataStep::ChooseTiling(const Geometry& g) {
 }
 
 int64_t DataStep::MostTiles() const {
-  if (tiling_.transformed == 1) return kTilesOfLines;
+  if (tiling_.transformed == 1) {
+    const int64_t tile_bytes = tiling_.terms() * tiling_.points() * padded_sources_ * int64_t{sizeof(float)};
+    return std::clamp<int64_t>(kLineWindowBytes / std::max<int64_t>(1, tile_bytes), kFewTilesOfLines, kTilesOfLines);
+  }
   return tiling_.terms() > 1 ? kTilesOfTerms : kTiles;
 }
 
+// Boxes of lines reach a little along the lines, so that few pixels belong to two of them, then along what lies
+// together in memory: long stretches are worth more than the rest of such pixels.
 channel_lanes::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
-  return channel_lanes::Boxes(g.batch, tiling_.Tiles(result_size_), {1, 1, 1}, most_tiles);
+  const Extent3 tiles = tiling_.Tiles(result_size_);
+  if (tiling_.transformed > 1) return channel_lanes::Boxes(g.batch, tiles, {1, 1, 1}, most_tiles);
+  channel_lanes::Extent4 least{1, 1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (tiling_.axes[axis].window > 1) least[axis + 1] = kLeastTilesOfALine;
+  }
+  const auto distance = [&](int axis) { return std::abs(result_.strides[axis == 0 ? 0 : axis + 1]); };
+  std::array<int, 4> order{3, 2, 1, 0};
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return distance(a) < distance(b); });
+  return channel_lanes::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, least, order, most_tiles);
+}
+
+// Of all tiles, where one panel's sums for them stay in the L2.
+channel_lanes::Boxes DataStep::WholeBox(const Geometry& g) const { return MakeBoxes(g, kFewSums / tiling_.points()); }
+
+// For kernels and windows that are shared.
+int64_t DataStep::SharedBytes(const Geometry& g) const {
+  return kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
+}
+
+// So few that all their windows may be transformed first.
+bool DataStep::FewTiles(const Geometry& g, const channel_lanes::Boxes& whole) const {
+  return whole.count() == 1 && windows(whole.extent()) * WindowBytes(g) <= SharedBytes(g);
+}
+
+// Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
+bool DataStep::Fits(const Geometry& g) const {
+  const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
+  if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
+  return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes(g);
 }
 
 void DataStep::ChooseCut(const Geometry& g) {
-  const channel_lanes::Boxes whole = MakeBoxes(g, kFewSums / tiling_.points());
-  const int64_t budget = kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
-  const int64_t tile_bytes = g.groups * padded_sources_ * tiling_.points() * int64_t{sizeof(float)};
-  if (whole.count() == 1 && windows(whole.extent()) * tile_bytes <= budget && units(g) >= 2 * exec::ThreadCount()) {
+  const channel_lanes::Boxes whole = WholeBox(g);
+  const int64_t budget = SharedBytes(g);
+  if (FewTiles(g, whole) && units(g) >= 2 * exec::ThreadCount()) {
     boxes_ = whole;
     block_units_ = 0;
     batch_boxes_ = 1;
     return;
   }
   const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
+  const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
   const int64_t enough = CeilDiv(2 * exec::ThreadCount(), std::max<int64_t>(1, boxes_.count()));
-  block_units_ = std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
+  const bool room_for_all = units(g) <= (budget - window_floats() * int64_t{sizeof(float)}) / bytes;
+  block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
   const bool all = block_units_ == units(g);
   if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
   // One unit's kernels and one box's windows must fit.
-  const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
   for (int64_t tiles = MostTiles() - 8; tiles >= kLeastTiles && bytes + box_bytes_now() > budget; tiles -= 8) {
     boxes_ = MakeBoxes(g, tiles);
   }
@@ -188,6 +225,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.tile_offsets = carver.Take<int64_t>(tiles * tiling_.tile());
   scratch.row_offsets = carver.Take<int64_t>(tiles);
   scratch.sum_offsets = carver.Take<int64_t>(tiles);
+  scratch.listed = carver.Take<DataLists>(1);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }

@@ -17,6 +17,7 @@
 #define CANOPY_CONV_WINOGRAD_DATA_STEP_H_
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "conv/algorithm.h"
@@ -29,9 +30,15 @@
 
 namespace canopy::conv::winograd {
 
-inline constexpr int64_t kSlabChannels = 32;  // source channels of a slab
+inline constexpr int64_t kSlabChannels = 64;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
+
+// For which boxes the lists of offsets in a thread's working memory are.
+struct DataLists {
+  std::array<int64_t, 10> windows;
+  std::array<int64_t, 8> tiles;
+};
 
 // One thread's working memory.
 struct DataScratch {
@@ -48,6 +55,7 @@ struct DataScratch {
   int64_t* tile_offsets;    // [tile][its result]
   int64_t* row_offsets;     // of every tile
   int64_t* sum_offsets;
+  DataLists* listed;
 };
 
 class DataStep : public Step {
@@ -65,6 +73,10 @@ class DataStep : public Step {
   void ChooseTiling(const Geometry& geometry);
   int64_t MostTiles() const;  // of a box
   channel_lanes::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
+  channel_lanes::Boxes WholeBox(const Geometry& geometry) const;
+  int64_t SharedBytes(const Geometry& geometry) const;
+  bool FewTiles(const Geometry& geometry, const channel_lanes::Boxes& whole) const;
+  bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
   double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
@@ -77,6 +89,10 @@ class DataStep : public Step {
   }
   int64_t windows(const channel_lanes::Extent4& box) const {
     return box[0] * windows(box, 0) * windows(box, 1) * windows(box, 2);
+  }
+  // One window of all groups.
+  int64_t WindowBytes(const Geometry& geometry) const {
+    return geometry.groups * padded_sources_ * tiling_.points() * int64_t{sizeof(float)};
   }
   int64_t kernel_channels() const {
     return block_units_ > 0 ? source_channels_ : std::min(source_channels_, terms_chunk_);
@@ -103,7 +119,7 @@ class DataStep : public Step {
   channel_lanes::WeightView weight_;
   channel_lanes::LanePanels panels_;  // a block is a panel
   Tiling tiling_;
-  channel_lanes::Boxes boxes_;        // of tiles
+  channel_lanes::Boxes boxes_;  // of tiles
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   double work_ = 0;
