@@ -112,7 +112,7 @@ inline void Transpose(const float* from, int64_t step, int64_t rows, int64_t col
 }
 #else
 // kLanes rows become kLanes columns. Arrays of vectors: everything is unrolled and stays in registers.
-template <class D, class V = hn::Vec<D> >
+template <class D, class V = hn::Vec<D>>
 HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
   // Within blocks: then vector 4g + j holds, in block b, column 4b + j of rows 4g..4g+3.
@@ -234,6 +234,41 @@ inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, 
     hn::BlendedStore(sum, tail, d, row + whole);
 #endif
   }
+}
+
+inline void CopyRows(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
+                     float* HWY_RESTRICT to, int64_t to_step) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
+  [[maybe_unused]] const auto tail = hn::FirstN(d, static_cast<size_t>(count - whole));
+  for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
+    for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    if (whole == count) continue;
+#if HWY_MEM_OPS_MIGHT_FAULT
+    for (int64_t i = whole; i < count; ++i) to[i] = from[i];
+#else
+    hn::BlendedStore(hn::MaskedLoad(tail, d, from + whole), tail, d, to + whole);
+#endif
+  }
+}
+
+inline void Spread(const float* HWY_RESTRICT from, int64_t count, int64_t step, int64_t length,
+                   float* HWY_RESTRICT to) {
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  // A number of 64 bits is an element and a 0 behind it.
+  const hn::ScalableTag<float> d;
+  const hn::RepartitionToWide<hn::RebindToUnsigned<decltype(d)>> dw;
+  const hn::Rebind<uint32_t, decltype(dw)> du;
+  const hn::Rebind<float, decltype(dw)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(dh));
+  for (; step == 2 && i + lanes <= count && 2 * (i + lanes) <= length; i += lanes) {
+    const auto elements = hn::BitCast(du, hn::LoadU(dh, from + i));
+    hn::StoreU(hn::BitCast(d, hn::PromoteTo(dw, elements)), d, to + 2 * i);
+  }
+#endif
+  if (i * step < length) std::memset(to + i * step, 0, static_cast<size_t>(length - i * step) * sizeof(float));
+  for (; i < count; ++i) to[i * step] = from[i];
 }
 
 // With vectors of kLanes, or less where there are none so wide.
@@ -384,9 +419,9 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine,    &Interleave4, &Transpose, &Interleave, &EverySecond,
-                                      &AddRows,      &CopyRuns,    &Zip,       &ZipSeconds, &ZipUpper,
-                                      &AnyNonfinite, &SumLine,     &AddLine};
+  static const LineKernels kernels = {&FetchLine,  &Interleave4, &Transpose,    &Interleave, &EverySecond,
+                                      &AddRows,    &CopyRows,    &Spread,       &CopyRuns,   &Zip,
+                                      &ZipSeconds, &ZipUpper,    &AnyNonfinite, &SumLine,    &AddLine};
   return kernels;
 }
 

@@ -40,6 +40,13 @@ struct LineKernels {
   // else.
   void (*add_rows)(const float* from, int64_t step, int64_t rows, int64_t count, float* to, const int64_t* offsets);
 
+  // to[r * to_step + i] = from[r * from_step + i], 0 <= r < rows, 0 <= i < count. Reads and writes nothing else.
+  void (*copy_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
+
+  // to[i * step] = from[i], 0 <= i < count, and 0 elsewhere in to[0, length); length > (count - 1) * step. Reads and
+  // writes nothing else.
+  void (*spread)(const float* from, int64_t count, int64_t step, int64_t length, float* to);
+
   // to[i * to_step + r * length + j] = from[offsets[r] + i * from_step + j], 0 <= i < count, 0 <= r < runs,
   // 0 <= j < length <= to_step / runs. Reads up to kLineSlack floats past a run; leaves anything between the last run
   // of one i and the first of the next, and in the kLineSlack floats past the end.

@@ -177,6 +177,38 @@ TEST_P(LinesTest, AddRowsAddsItsRowsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, CopyRowsCopiesItsRowsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
+    const int64_t rows = 5, from_step = count + 2, to_step = count + 3;
+    std::vector<float> from(static_cast<size_t>((rows - 1) * from_step + count));  // ends with the last element
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+    std::vector<float> to(static_cast<size_t>(rows * to_step), -1.0f), expected = to;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < count; ++i) expected[r * to_step + i] = from[r * from_step + i];
+    }
+    Lines().copy_rows(from.data(), from_step, rows, count, to.data(), to_step);
+    EXPECT_EQ(to, expected) << count;
+  }
+}
+
+TEST_P(LinesTest, SpreadPutsZerosBetweenAndBehindAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 2, 4, 7, 8, 9, 16, 28, 33}) {
+    for (int64_t step : {1, 2, 3}) {
+      for (int64_t behind : {1, 2, 20}) {
+        std::vector<float> from(static_cast<size_t>(count));  // ends with the last element
+        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+        const int64_t length = (count - 1) * step + behind;
+        std::vector<float> to(static_cast<size_t>(length + 20), -1.0f), expected = to;
+        for (int64_t i = 0; i < length; ++i) expected[i] = i % step == 0 && i / step < count ? from[i / step] : 0;
+        Lines().spread(from.data(), count, step, length, to.data());
+        EXPECT_EQ(to, expected) << count << " " << step << " " << behind;
+      }
+    }
+  }
+}
+
 TEST_P(LinesTest, CopyRunsLaysThemSideBySide) {
   const ScopedTarget scoped(GetParam());
   std::vector<float> from(1000);
