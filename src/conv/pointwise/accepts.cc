@@ -15,10 +15,11 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
     if (g.pad_begin[axis] != 0 || behind) return "there is padding";
   }
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;
-  if (g.input_size != g.output_size || g.stride != Extent3{1, 1, 1}) {
-    // Pixels that lie apart are picked out where they are transposed anyway.
-    if (!weights || g.output_size[0] > 1) return "pixels do not meet their like";
-    return PlanesRun(problem.output, g.output_size) ? "" : "pixels do not lie side by side";
+  if (HasStride(g)) {
+    // Pixels that lie apart are picked out where they are transposed anyway, or spread out where they are stored.
+    if (forward || g.output_size[0] > 1 || (!weights && g.input_size[0] > 1)) return "pixels do not meet their like";
+    const bool spread = weights || PlanesRun(problem.input_result, g.input_size);
+    return spread && PlanesRun(problem.output, g.output_size) ? "" : "pixels do not lie side by side";
   }
   const Operand& left = weights ? problem.input : forward ? problem.input : problem.output;
   const Operand& right = weights ? problem.output : forward ? problem.output_result : problem.input_result;

@@ -9,160 +9,252 @@ namespace canopy::conv::pointwise {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
+constexpr int64_t kPackedTogether = 32;  // source channels: their weights stay in the L1 for all panels of rows
 
 }  // namespace
 
-// One run of one step: its buffers with the plan's numbers.
+// One run of one step: its buffers with the plan's numbers. A pixel is a number that counts through the output planes
+// of all images.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* weights)
       : s_(step),
         p_(problem),
         b_(buffers),
         scratch_(scratch),
+        weights_(weights),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
   void Run() const {
-    const int64_t pieces = s_.pieces_.count(), blocks = s_.blocks_;
-    exec::ParallelFor(p_.geometry.groups * blocks * pieces, s_.work_ < kSerialWork, [&](int64_t index, int worker) {
-      Job(index / (pieces * blocks), index / pieces % blocks, index % pieces,
-          s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+    const int64_t pieces = s_.pieces_.count(), blocks = p_.geometry.groups * s_.blocks_;
+    const bool serial = s_.work_ < kSerialWork;
+    const auto scratch = [&](int worker) { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); };
+    if (weights_ != nullptr) {
+      const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_);
+      exec::ParallelFor(blocks * chunks, serial, [&](int64_t index, int worker) {
+        const Block block = BlockAt(index / chunks);
+        const int64_t c = index % chunks * s_.chunk_;
+        PackRows(block, c, scratch(worker), weights_ + PackedOffset(block, c));
+      });
+    }
+    exec::ParallelFor(blocks * pieces, serial, [&](int64_t index, int worker) {
+      Job(BlockAt(index / pieces), index % pieces, scratch(worker));
     });
   }
 
  private:
+  struct Block {
+    int64_t group, first, channels;  // result channels of the group
+    int64_t row_panels;              // that they are cut into
+
+    int64_t first_row(int64_t panel) const { return panel * channels / row_panels; }
+  };
   struct Panel {
-    int64_t first, count;   // pixels of the plane
-    bool direct;            // results are written where they belong
-    int64_t result_offset;  // of its first pixel and the block's first channel, in the tensor
-    float* results;         // elsewhere
+    int64_t first, count;  // pixels
+    bool direct;           // results are written where they belong
+    float* results;
+    int64_t row_stride;
   };
 
-  void Job(int64_t group, int64_t block, int64_t piece, const DataScratch& scratch) const {
-    const int64_t first = block * s_.block_, channels = std::min(s_.block_, s_.result_channels_ - first);
+  Block BlockAt(int64_t index) const {
+    const int64_t first = index % s_.blocks_ * s_.block_, channels = std::min(s_.block_, s_.result_channels_ - first);
+    return {index / s_.blocks_, first, channels, base::CeilDiv(channels, s_.rows())};
+  }
+
+  int64_t Sources(int64_t c) const { return std::min(s_.chunk_, s_.source_channels_ - c); }
+
+  void Job(const Block& block, int64_t piece, const DataScratch& scratch) const {
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
-      const int64_t sources = std::min(s_.chunk_, s_.source_channels_ - c);
-      PackRows(group, first, channels, c, sources, scratch);
-      ForEachPanel(group, first, piece, scratch, [&](const Panel& panel) {
-        const int64_t offset = SourceOffset(group, piece, panel, c);
-        Multiply(panel, offset, channels, sources, c > 0, scratch);
-      });
+      const float* weights = weights_ != nullptr ? weights_ + PackedOffset(block, c) : scratch.weights;
+      if (weights_ == nullptr) PackRows(block, c, scratch, scratch.weights);
+      ForEachPanel(block, piece, scratch, [&](const Panel& panel) { Multiply(block, panel, c, weights, scratch); });
       c += s_.chunk_;
     } while (c < s_.source_channels_);
-    ForEachPanel(group, first, piece, scratch, [&](const Panel& panel) {
-      if (!panel.direct) {
-        Store(group, first, channels, panel);
-      } else if (p_.rule.saturate) {
-        Saturate(channels, panel);
-      }
+    if (s_.strided_) return StoreSpread(block, piece, scratch);
+    ForEachPanel(block, piece, scratch, [&](const Panel& panel) {
+      if (!panel.direct || p_.rule.saturate) Store(block, panel);
     });
   }
 
   template <class F>
-  void ForEachPanel(int64_t group, int64_t first_channel, int64_t piece, const DataScratch& scratch,
-                    const F& visit) const {
-    const int64_t most = s_.panel_, begin = s_.pieces_.first(piece), end = begin + s_.pieces_.size(piece);
-    const int64_t offset = s_.pieces_.image(piece) * s_.result_.strides[0] +
-                           (group * s_.result_channels_ + first_channel) * s_.result_.strides[1];
-    for (int64_t first = begin; first < end; first += most) {
-      const int64_t count = std::min(most, end - first);
-      const bool direct = s_.direct_ && count % s_.tiles_[0].lanes == 0;
-      const int64_t number = s_.direct_ ? 0 : (first - begin) / most;
-      visit(Panel{first, count, direct, offset + first, scratch.results + number * s_.block_ * most});
-    }
-  }
-
-  // weights[(panel of rows * sources + source) * rows + row]
-  void PackRows(int64_t group, int64_t first, int64_t channels, int64_t c, int64_t sources,
-                const DataScratch& scratch) const {
-    const int64_t rows = s_.rows();
-    const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
-                           c * s_.weight_.source_stride + first * s_.weight_.result_stride;
-    for (int64_t r = 0; r < channels; r += rows) {
-      channel_lanes::PackWeights(weight_, s_.weight_,
-                                 {offset + r * s_.weight_.result_stride, sources, std::min(rows, channels - r), rows},
-                                 scratch.lines, scratch.weight_offsets, scratch.weights + r * sources);
-    }
-  }
-
-  int64_t SourceOffset(int64_t group, int64_t piece, const Panel& panel, int64_t c) const {
-    return s_.pieces_.image(piece) * s_.source_.strides[0] + (group * s_.source_channels_ + c) * s_.source_.strides[1] +
-           panel.first;
-  }
-
-  void PackPixels(int64_t offset, int64_t count, int64_t sources, const DataScratch& scratch) const {
-    float* to = scratch.pixels;
-    for (int64_t k = 0; k < sources; ++k) {
-      source_.FetchRun(offset, count, to);
-      offset += s_.source_.strides[1];
-      to += s_.panel_;
-    }
-  }
-
-  void Multiply(const Panel& panel, int64_t offset, int64_t channels, int64_t sources, bool accumulate,
-                const DataScratch& scratch) const {
-    const int64_t rows = s_.rows(), lanes = s_.lanes(), vector = s_.tiles_[0].lanes;
-    const int64_t row_stride = panel.direct ? s_.result_.strides[1] : s_.panel_;
-    const kernels::GatherRun run{0, 0, sources};
-    kernels::GatherOperands operands{};
-    operands.runs = &run;
-    operands.run_count = 1;
-    operands.a = scratch.weights;
-    operands.a_step = rows;
-    operands.b_copy_step = s_.panel_;
-    operands.result_offsets = scratch.result_offsets;
-    for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * row_stride;
-    float* results = panel.direct ? Results() + panel.result_offset : panel.results;
-    // The first rows' product copies whole vectors of FP32 pixels on its way.
-    const float* in_place = panel.count % vector == 0 ? source_.Direct(offset, 1) : nullptr;
-    if (in_place == nullptr) PackPixels(offset, panel.count, sources, scratch);
-    // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
-    // pixels has come with this one.
-    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), ahead = s_.panel_ + kCacheLine / bytes;
-    for (int64_t r = 0; r < channels; r += rows, operands.a += rows * sources) {
-      const bool first = r == 0, copying = first && in_place != nullptr;
-      operands.b_step = copying ? s_.source_.strides[1] : s_.panel_;
-      for (int64_t i = 0; i < panel.count; i += lanes) {
-        const int64_t vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
-        const bool more = first && panel.first + ahead + i < s_.pieces_.plane;
-        operands.b = copying ? in_place + i : scratch.pixels + i;
-        operands.b_copy = scratch.pixels + i;
-        operands.ahead = more ? source_.Address(offset + ahead + i) : operands.b;
-        operands.ahead_step = more ? s_.source_.strides[1] * bytes : 0;
-        operands.c = results + r * row_stride + i;
-        const kernels::GatherTiles& tiles = s_.tiles_[vectors - 1];
-        const kernels::GatherGemmFn* by_rows = copying ? +tiles.adjacent_copying : +tiles.adjacent;
-        by_rows[std::min(rows, channels - r)](operands, accumulate);
+  void ForEachPanel(const Block& block, int64_t piece, const DataScratch& scratch, const F& visit) const {
+    const int64_t begin = PieceBegin(piece), end = begin + s_.pieces_.size(piece);
+    for (int64_t first = begin; first < end; first += s_.panel_) {
+      const int64_t count = std::min(s_.panel_, end - first);
+      const bool together = first % s_.plane_ + count <= s_.plane_;
+      if (s_.direct_ && together && count % s_.tiles_[0].lanes == 0) {
+        visit(Panel{first, count, true, Results() + ResultOffset(block, first), s_.result_.strides[1]});
+      } else {
+        visit(Panel{first, count, false, scratch.results + first - begin, s_.piece_lanes()});
       }
     }
   }
 
-  void Store(int64_t group, int64_t first, int64_t channels, const Panel& panel) const {
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(panel.count)};
-    for (int64_t r = 0; r < channels; ++r) {
-      float* line = panel.results + r * s_.panel_;
-      if (p_.has_bias) {
-        const int64_t channel = group * s_.result_channels_ + first + r;
-        const char* at =
-            static_cast<const char*>(b_.bias) + channel * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-        const float bias = numerics::LoadElement(at, p_.bias.dtype);
-        for (int64_t i = 0; i < panel.count; ++i) line[i] += bias;
-      }
-      result_.Store(panel.result_offset + r * s_.result_.strides[1], &whole, 1, 1, line);
+  int64_t PieceBegin(int64_t piece) const {
+    return s_.pieces_.image(piece) * s_.pieces_.plane + s_.pieces_.first(piece);
+  }
+
+  // The stretches of `count` pixels in images: visit(pixel, how many).
+  template <class F>
+  void ForEachRun(int64_t first, int64_t count, const F& visit) const {
+    for (const int64_t end = first + count; first < end;) {
+      const int64_t run = std::min(end - first, s_.plane_ - first % s_.plane_);
+      visit(first, run);
+      first += run;
     }
   }
 
   // FP32 results, where they belong.
   float* Results() const { return static_cast<float*>(s_.forward_ ? b_.output_result : b_.input_result); }
 
-  void Saturate(int64_t channels, const Panel& panel) const {
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(panel.count)};
-    for (int64_t r = 0; r < channels; ++r) {
-      const int64_t offset = panel.result_offset + r * s_.result_.strides[1];
-      result_.Store(offset, &whole, 1, 1, Results() + offset);
+  // Of a pixel and the block's first channel. Without a stride.
+  int64_t ResultOffset(const Block& block, int64_t pixel) const {
+    return pixel / s_.plane_ * s_.result_.strides[0] + pixel % s_.plane_ + ChannelOffset(block);
+  }
+  int64_t ChannelOffset(const Block& block) const {
+    return (block.group * s_.result_channels_ + block.first) * s_.result_.strides[1];
+  }
+
+  int64_t SourceOffset(const Block& block, int64_t pixel, int64_t c) const {
+    return pixel / s_.plane_ * s_.source_.strides[0] + pixel % s_.plane_ +
+           (block.group * s_.source_channels_ + c) * s_.source_.strides[1];
+  }
+
+  int64_t PackedOffset(const Block& block, int64_t c) const {
+    return (block.group * s_.result_channels_ + block.first) * s_.source_channels_ + c * block.channels;
+  }
+
+  // to[panel of rows][source][row]
+  void PackRows(const Block& block, int64_t c, const DataScratch& scratch, float* to) const {
+    const channel_lanes::WeightView& view = s_.weight_;
+    const int64_t sources = Sources(c), stride = view.source_stride;
+    const int64_t offset = block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * stride +
+                           block.first * view.result_stride;
+    const bool runs = view.runs == channel_lanes::WeightView::Runs::kResultChannels;
+    const int64_t together = runs ? kPackedTogether : sources;
+    for (int64_t k = 0; k < sources; k += together) {
+      const int64_t count = std::min(together, sources - k);
+      const float* direct = runs ? weight_.Direct(offset + k * stride, 1) : nullptr;
+      for (int64_t panel = 0; panel < block.row_panels; ++panel) {
+        const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
+        float* at = to + row * sources + k * rows;
+        if (direct != nullptr) {
+          kernels::Lines().copy_rows(direct + row, stride, count, rows, at, rows);
+        } else {
+          channel_lanes::PackWeights(weight_, view, {offset + k * stride + row * view.result_stride, count, rows, rows},
+                                     scratch.lines, scratch.weight_offsets, at);
+        }
+      }
+    }
+  }
+
+  void PackPixels(const Block& block, const Panel& panel, int64_t c, const DataScratch& scratch) const {
+    const int64_t sources = Sources(c), stride = s_.source_.strides[1];
+    ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
+      const int64_t offset = SourceOffset(block, pixel, c);
+      float* to = scratch.pixels + pixel - panel.first;
+      const float* direct = source_.Direct(offset, 1);
+      if (direct != nullptr) return kernels::Lines().copy_rows(direct, stride, sources, run, to, s_.panel_);
+      for (int64_t k = 0; k < sources; ++k) source_.FetchRun(offset + k * stride, run, to + k * s_.panel_);
+    });
+  }
+
+  void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights,
+                const DataScratch& scratch) const {
+    const int64_t lanes = s_.lanes(), vector = s_.tiles_[0].lanes, sources = Sources(c);
+    const int64_t stride = s_.source_.strides[1];
+    const kernels::GatherRun run{0, 0, sources};
+    kernels::GatherOperands operands{};
+    operands.runs = &run;
+    operands.run_count = 1;
+    operands.b_copy_step = s_.panel_;
+    operands.result_offsets = scratch.result_offsets;
+    for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * panel.row_stride;
+    // The first rows' product copies whole vectors of an image's FP32 pixels on its way.
+    const bool whole = panel.count % vector == 0 && panel.first % s_.plane_ + panel.count <= s_.plane_;
+    const float* in_place = whole ? source_.Direct(SourceOffset(block, panel.first, c), 1) : nullptr;
+    if (in_place == nullptr) PackPixels(block, panel, c, scratch);
+    // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
+    // pixels has come with this one.
+    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), pixels = s_.pieces_.images * s_.pieces_.plane;
+    const int64_t next = panel.first + s_.panel_ + kCacheLine / bytes;
+    for (int64_t p = 0; p < block.row_panels; ++p) {
+      const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
+      const bool copying = p == 0 && in_place != nullptr;
+      operands.a = weights + row * sources;
+      operands.a_step = rows;
+      operands.b_step = copying ? stride : s_.panel_;
+      for (int64_t i = 0; i < panel.count; i += lanes) {
+        const int64_t vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
+        const bool more = p == 0 && next + i < pixels;
+        operands.b = copying ? in_place + i : scratch.pixels + i;
+        operands.b_copy = scratch.pixels + i;
+        operands.ahead = more ? source_.Address(SourceOffset(block, next + i, c)) : operands.b;
+        operands.ahead_step = more ? stride * bytes : 0;
+        operands.c = panel.results + row * panel.row_stride + i;
+        const kernels::GatherTiles& tiles = s_.tiles_[vectors - 1];
+        const kernels::GatherGemmFn* by_rows = copying ? +tiles.adjacent_copying : +tiles.adjacent;
+        by_rows[rows](operands, c > 0);
+      }
+    }
+  }
+
+  void Store(const Block& block, const Panel& panel) const {
+    ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
+      const int64_t offset = ResultOffset(block, pixel), stride = s_.result_.strides[1];
+      const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
+      float* line = panel.results + pixel - panel.first;
+      float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
+      if (direct != nullptr) {
+        return kernels::Lines().copy_rows(line, panel.row_stride, block.channels, run, direct, stride);
+      }
+      for (int64_t r = 0; r < block.channels; ++r, line += panel.row_stride) {
+        if (p_.has_bias) AddBias(block.group * s_.result_channels_ + block.first + r, run, line);
+        result_.Store(offset + r * stride, &whole, 1, 1, line);
+      }
+    });
+  }
+
+  void AddBias(int64_t channel, int64_t count, float* line) const {
+    const char* at =
+        static_cast<const char*>(b_.bias) + channel * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
+    const float bias = numerics::LoadElement(at, p_.bias.dtype);
+    for (int64_t i = 0; i < count; ++i) line[i] += bias;
+  }
+
+  // Rows of results with zeros between, and below each the rows that nothing reaches.
+  void StoreSpread(const Block& block, int64_t piece, const DataScratch& scratch) const {
+    const Geometry& g = p_.geometry;
+    const int64_t width = g.output_size[2], height = g.output_size[1], row = s_.result_row_;
+    const int64_t first = PieceBegin(piece) / width, rows = s_.pieces_.size(piece) / width;
+    for (int64_t r = 0; r < block.channels; ++r) {
+      const float* from = scratch.results + r * s_.piece_lanes();
+      for (int64_t i = first; i < first + rows; ++i, from += width) {
+        const int64_t h = i % height, begin = h * g.stride[1];
+        const int64_t end = h + 1 == height ? g.input_size[1] : begin + g.stride[1];
+        const int64_t offset =
+            i / height * s_.result_.strides[0] + ChannelOffset(block) + r * s_.result_.strides[1] + begin * row;
+        float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
+        if (direct != nullptr) {
+          kernels::Lines().spread(from, width, g.stride[2], (end - begin) * row, direct);
+        } else {
+          StoreRows(from, offset, end - begin, block.group * s_.result_channels_ + block.first + r, scratch.line);
+        }
+      }
+    }
+  }
+
+  // The same of a channel with a bias or a conversion.
+  void StoreRows(const float* from, int64_t offset, int64_t rows, int64_t channel, float* line) const {
+    const int64_t row = s_.result_row_;
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(row)};
+    for (int64_t i = 0; i < rows; ++i) {
+      kernels::Lines().spread(from, i == 0 ? p_.geometry.output_size[2] : 0, p_.geometry.stride[2], row, line);
+      if (p_.has_bias) AddBias(channel, row, line);
+      result_.Store(offset + i * row, &whole, 1, 1, line);
     }
   }
 
@@ -170,13 +262,15 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;
+  float* weights_;  // of all jobs, or nullptr
   LineReader source_, weight_;
   LineWriter result_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  DataRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_))).Run();
+  float* weights = weights_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, weights_handle_)) : nullptr;
+  DataRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), weights).Run();
 }
 
 }  // namespace canopy::conv::pointwise

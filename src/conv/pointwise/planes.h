@@ -22,10 +22,14 @@ inline Operand Flat(const Operand& operand) {
   return {operand.dtype, {operand.strides[0], operand.strides[1], 0, 0, 1}};
 }
 
+// Whether there are input pixels that no output meets.
+inline bool HasStride(const Geometry& g) { return g.input_size != g.output_size || g.stride != Extent3{1, 1, 1}; }
+
 // Images' planes cut into equal pieces.
 struct Pieces {
   Pieces() = default;
-  Pieces(int64_t batch, int64_t plane_pixels, int64_t most, int64_t multiple) : images(batch), plane(plane_pixels) {
+  Pieces(int64_t batch, int64_t plane_pixels, int64_t most, int64_t multiple_pixels)
+      : images(batch), plane(plane_pixels), multiple(multiple_pixels) {
     pixels = plane == 0 ? 0 : base::CeilDiv(plane, base::CeilDiv(plane, most));
     pixels = std::min(plane, base::RoundUp(pixels, multiple));
     a_plane = plane == 0 ? 0 : base::CeilDiv(plane, pixels);
@@ -36,7 +40,7 @@ struct Pieces {
   int64_t first(int64_t index) const { return index % a_plane * pixels; }
   int64_t size(int64_t index) const { return std::min(pixels, plane - first(index)); }
 
-  int64_t images = 0, plane = 0;
+  int64_t images = 0, plane = 0, multiple = 1;
   int64_t pixels = 0;   // of a whole piece
   int64_t a_plane = 0;  // pieces of a plane
 };
