@@ -56,86 +56,148 @@ class WeightsRun {
     return block;
   }
 
+  // A piece: pixels [first, first + pixels) of each image.
+  struct Span {
+    int64_t image = 0, images = 0, first = 0, pixels = 0;
+  };
+
+  Span SpanAt(int64_t piece) const {
+    const int64_t image = s_.pieces_.image(piece) * s_.images_;
+    return {image, std::min(s_.images_, p_.geometry.batch - image), s_.pieces_.first(piece), s_.pieces_.size(piece)};
+  }
+
   void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
     const Block block = BlockAt(block_index);
     const int64_t floats = s_.cut_.tiles_floats();
-    float* sums = partial_ != nullptr ? partial_ + (block_index * s_.cut_.segments + segment) * floats : scratch.deep;
+    float* sums = partial_ != nullptr ? partial_ + (block_index * s_.cut_.segments + segment) * floats : scratch.sums;
     const int64_t begin = segment * s_.cut_.segment_pieces;
     const int64_t end = std::min(s_.pieces_.count(), begin + s_.cut_.segment_pieces);
-    Clear(sums);
-    Clear(scratch.tiles);
-    for (int64_t index = begin; index < end; ++index) {
-      AddPiece(block, index, scratch);
-      if ((index - begin + 1) % kPiecesASum == 0 || index + 1 == end) {
-        kernels::Lines().add(scratch.tiles, floats, sums);
-        if (index + 1 < end) Clear(scratch.tiles);
+    if (begin >= end) std::memset(sums, 0, static_cast<size_t>(floats) * sizeof(float));
+    for (int64_t first = begin; first < end; first += kPiecesASum) {
+      const int64_t last = std::min(end, first + kPiecesASum);
+      float* tiles = first == begin ? sums : scratch.tiles;
+      for (int64_t index = first; index < last; ++index) {
+        const Span next = index + 1 < end ? SpanAt(index + 1) : Span{};
+        AddPiece(block, SpanAt(index), next, index > first, tiles, scratch);
       }
+      if (tiles != sums) kernels::Lines().add(tiles, floats, sums);
     }
     if (partial_ == nullptr) Store(block, sums, scratch);
   }
 
-  void Clear(float* tiles) const { std::memset(tiles, 0, static_cast<size_t>(s_.cut_.tiles_floats()) * sizeof(float)); }
-
-  void AddPiece(const Block& block, int64_t piece, const WeightsScratch& scratch) const {
+  // tiles (+)= the piece's products. Meanwhile the next piece comes from memory: channels are too far apart for the
+  // processor to foresee.
+  void AddPiece(const Block& block, const Span& span, const Span& next, bool accumulate, float* tiles,
+                const WeightsScratch& scratch) const {
     const channel_lanes::LanePanels& panels = s_.cut_.panels;
-    const int64_t pixels = s_.pieces_.size(piece);
+    LoadLanes(block, span, scratch);
+    const Rows rows = RowsOf(block, span, scratch);
+    kernels::GatherRun* runs = scratch.runs;
+    for (int64_t n = 0; n < span.images; ++n) {
+      runs[n] = {n * rows.image_stride, n * span.pixels * panels.block_lanes(), span.pixels};
+    }
+    kernels::GatherOperands operands{};
+    operands.runs = runs;
+    operands.run_count = span.images;
+    operands.row_offsets = scratch.row_offsets;
+    operands.b_step = panels.panel_lanes();
+    operands.result_offsets = scratch.result_offsets;
+    const int64_t panel_count = panels.panels(block.lanes);
+    for (int64_t panel = 0; panel < panel_count; ++panel) {
+      const kernels::GatherTiles& by_rows = panels.tiles(block.lanes, panel);
+      for (int r = 0; r < by_rows.most_rows; ++r) {
+        scratch.row_offsets[r] = r * rows.stride;
+        scratch.result_offsets[r] = r * panels.block_lanes();
+      }
+      operands.b = scratch.lanes + panel * span.pixels * panels.panel_lanes();
+      const int64_t calls = base::CeilDiv(block.rows, by_rows.most_rows);
+      for (int64_t call = 0; call < calls; ++call) {
+        if (panel + 1 == panel_count) PrefetchRows(block, next, call, calls);
+        if (panel == std::max<int64_t>(0, panel_count - 2)) PrefetchLanes(block, next, call, calls);
+        const int64_t first = call * block.rows / calls, count = (call + 1) * block.rows / calls - first;
+        operands.a = rows.at + first * rows.stride;
+        operands.c = tiles + first * panels.block_lanes() + panel * panels.panel_lanes();
+        by_rows.scattered[count](operands, accumulate);
+      }
+    }
+  }
+
+  // Fills scratch.lanes[image][panel][pixel][lane].
+  void LoadLanes(const Block& block, const Span& span, const WeightsScratch& scratch) const {
+    const channel_lanes::LanePanels& panels = s_.cut_.panels;
     channel_lanes::SlabShape slab;
-    slab.first_image = s_.pieces_.image(piece);
     slab.images = 1;
-    slab.axes = {channel_lanes::AxisRange{0, 1, 1}, {0, 1, 1}, {s_.pieces_.first(piece), 1, pixels}};
+    slab.axes = {channel_lanes::AxisRange{0, 1, 1}, {0, 1, 1}, {span.first, 1, span.pixels}};
     if (s_.strided_) {
       const Geometry& g = p_.geometry;
       const int64_t width = g.output_size[2];
-      slab.axes[1] = {s_.pieces_.first(piece) / width * g.stride[1], g.stride[1], pixels / width};
+      slab.axes[1] = {span.first / width * g.stride[1], g.stride[1], span.pixels / width};
       slab.axes[2] = {0, g.stride[2], width};
     }
-    slab.first_channel = block.group * LaneChannels() + panels.first(block.lanes);
+    slab.first_channel = FirstLane(block);
     slab.channels = panels.channels(block.lanes);
     slab.panel = panels.panel_lanes();
-    channel_lanes::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines, scratch.lanes);
-    int64_t row_stride = rows_operand_.strides[1];
-    const float* rows = Rows(block, piece, scratch, &row_stride);
-    for (int64_t panel = 0; panel < panels.panels(block.lanes); ++panel) {
-      const kernels::GatherTiles& tiles = panels.tiles(block.lanes, panel);
-      const kernels::GatherRun run{0, 0, pixels};
-      for (int r = 0; r < tiles.most_rows; ++r) {
-        scratch.row_offsets[r] = r * row_stride;
-        scratch.result_offsets[r] = r * panels.block_lanes();
-      }
-      kernels::GatherOperands operands{&run,
-                                       1,
-                                       nullptr,
-                                       scratch.row_offsets,
-                                       0,
-                                       scratch.lanes + panel * slab.PanelFloats(),
-                                       slab.panel,
-                                       nullptr,
-                                       scratch.result_offsets};
-      const int64_t calls = base::CeilDiv(block.rows, tiles.most_rows);
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t first = call * block.rows / calls, count = (call + 1) * block.rows / calls - first;
-        operands.a = rows + first * row_stride;
-        operands.c = scratch.tiles + first * panels.block_lanes() + panel * slab.panel;
-        tiles.scattered[count](operands, true);
-      }
+    for (int64_t n = 0; n < span.images; ++n) {
+      slab.first_image = span.image + n;
+      channel_lanes::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines,
+                              scratch.lanes + n * span.pixels * panels.block_lanes());
     }
   }
 
-  int64_t LaneChannels() const { return s_.cut_.outputs_are_lanes ? s_.output_channels_ : s_.input_channels_; }
+  // The block's rows at a piece's first pixel, in place or converted.
+  struct Rows {
+    const float* at;
+    int64_t stride, image_stride;
+  };
 
-  // The block's rows at the piece's first pixel, in place or converted.
-  const float* Rows(const Block& block, int64_t piece, const WeightsScratch& scratch, int64_t* row_stride) const {
-    const int64_t offset = s_.pieces_.image(piece) * rows_operand_.strides[0] +
-                           (block.group * s_.cut_.row_channels + block.first_row) * rows_operand_.strides[1] +
-                           s_.pieces_.first(piece);
+  Rows RowsOf(const Block& block, const Span& span, const WeightsScratch& scratch) const {
+    const int64_t offset = RowOffset(block, span), stride = rows_operand_.strides[1];
     const float* in_place = rows_.Direct(offset, 1);
-    if (in_place != nullptr) return in_place;
-    for (int64_t r = 0; r < block.rows; ++r) {
-      rows_.FetchRun(offset + r * *row_stride, s_.pieces_.size(piece), scratch.rows + r * s_.pieces_.pixels);
+    if (in_place != nullptr) return {in_place, stride, rows_operand_.strides[0]};
+    const int64_t row = span.images * span.pixels;
+    for (int64_t n = 0; n < span.images; ++n) {
+      for (int64_t r = 0; r < block.rows; ++r) {
+        rows_.FetchRun(offset + n * rows_operand_.strides[0] + r * stride, span.pixels,
+                       scratch.rows + r * row + n * span.pixels);
+      }
     }
-    *row_stride = s_.pieces_.pixels;
-    return scratch.rows;
+    return {scratch.rows, row, span.pixels};
   }
+
+  int64_t RowOffset(const Block& block, const Span& span) const {
+    return span.image * rows_operand_.strides[0] +
+           (block.group * s_.cut_.row_channels + block.first_row) * rows_operand_.strides[1] + span.first;
+  }
+
+  // Share `part` of `parts` of what a piece will read.
+  void PrefetchRows(const Block& block, const Span& span, int64_t part, int64_t parts) const {
+    for (int64_t n = 0; n < span.images; ++n) {
+      const int64_t offset = RowOffset(block, span) + n * rows_operand_.strides[0];
+      for (int64_t r = part * block.rows / parts; r < (part + 1) * block.rows / parts; ++r) {
+        rows_.Prefetch(offset + r * rows_operand_.strides[1], span.pixels);
+      }
+    }
+  }
+  void PrefetchLanes(const Block& block, const Span& span, int64_t part, int64_t parts) const {
+    if (span.images == 0) return;
+    const int64_t channels = s_.cut_.panels.channels(block.lanes);
+    const int64_t width = s_.strided_ ? p_.geometry.output_size[2] : span.pixels, lines = span.pixels / width;
+    const int64_t between = s_.strided_ ? p_.geometry.stride[1] * lanes_operand_.strides[3] : 0;
+    const int64_t run = s_.strided_ ? (width - 1) * p_.geometry.stride[2] * lanes_operand_.strides[4] + 1 : width;
+    const int64_t first = s_.strided_ ? span.first / width * between : span.first;
+    for (int64_t n = 0; n < span.images; ++n) {
+      const int64_t offset = (span.image + n) * lanes_operand_.strides[0] + first;
+      for (int64_t c = part * channels / parts; c < (part + 1) * channels / parts; ++c) {
+        const int64_t line = offset + (FirstLane(block) + c) * lanes_operand_.strides[1];
+        for (int64_t h = 0; h < lines; ++h) lanes_.Prefetch(line + h * between, run);
+      }
+    }
+  }
+
+  int64_t FirstLane(const Block& block) const {
+    return block.group * LaneChannels() + s_.cut_.panels.first(block.lanes);
+  }
+  int64_t LaneChannels() const { return s_.cut_.outputs_are_lanes ? s_.output_channels_ : s_.input_channels_; }
 
   // The fixed order of the sum over segments.
   void Reduce(int64_t block_index, const WeightsScratch& scratch) const {

@@ -38,8 +38,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                    problem.output.dtype == numerics::DType::kFloat32 &&
                    problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
   strided_ = g.input_size != g.output_size || g.stride != Extent3{1, 1, 1};
-  pieces_ = {g.batch, g.output_size[0] * g.output_size[1] * g.output_size[2], kPiecePixels,
-             strided_ ? std::max<int64_t>(1, g.output_size[2]) : 16};
+  const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
+  images_ = plane == 0 ? 1 : std::clamp<int64_t>(kPiecePixels / plane, 1, std::max<int64_t>(1, g.batch));
+  pieces_ = {CeilDiv(g.batch, images_), plane, kPiecePixels, strided_ ? std::max<int64_t>(1, g.output_size[2]) : 16};
   const Cut outputs = MakeCut(g, true), inputs = MakeCut(g, false);
   cut_ = strided_ || inputs.work < outputs.work ? inputs : outputs;
   if (cut_.segments > 1) {
@@ -68,7 +69,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
   cut.segment_pieces = std::max<int64_t>(1, CeilDiv(pieces, cut.segments));
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
-  const double pixels = static_cast<double>(pieces_.images * pieces_.plane);
+  const double pixels = static_cast<double>(g.batch * pieces_.plane);
   const double element = kWorkASlabElem + (strided_ ? kWorkAStride : 0);
   const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
@@ -85,23 +86,24 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   WeightsScratch scratch;
-  scratch.lanes = carver.Take<float>(pieces_.pixels * cut_.panels.block_lanes());
-  scratch.rows = carver.Take<float>(pieces_.pixels * cut_.block);
+  scratch.lanes = carver.Take<float>(images_ * pieces_.pixels * cut_.panels.block_lanes());
+  scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : images_ * pieces_.pixels * cut_.block);
+  scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : cut_.tiles_floats());
   scratch.tiles = carver.Take<float>(cut_.tiles_floats());
-  scratch.deep = carver.Take<float>(cut_.tiles_floats());
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
   scratch.row_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.runs = carver.Take<kernels::GatherRun>(images_);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 
 std::string WeightsStep::Describe() const {
-  return "pieces of " + std::to_string(pieces_.pixels) + " pixels, blocks of " + std::to_string(cut_.block) +
-         (cut_.outputs_are_lanes ? " input by " : " output by ") + std::to_string(cut_.panels.block_lanes()) +
-         (cut_.outputs_are_lanes ? " output" : " input") + " channels, the latter as lanes, " +
-         std::to_string(cut_.segments) + " segments";
+  return "pieces of " + std::to_string(images_) + "x" + std::to_string(pieces_.pixels) + " pixels, blocks of " +
+         std::to_string(cut_.block) + (cut_.outputs_are_lanes ? " input by " : " output by ") +
+         std::to_string(cut_.panels.block_lanes()) + (cut_.outputs_are_lanes ? " output" : " input") +
+         " channels, the latter as lanes, " + std::to_string(cut_.segments) + " segments";
 }
 
 }  // namespace canopy::conv::pointwise

@@ -18,11 +18,12 @@ namespace canopy::conv::pointwise {
 struct WeightsScratch {
   float* lanes;  // a slab in panels
   float* rows;   // converted rows, where they cannot be read in place
-  float* tiles;  // [row][lane]
-  float* deep;   // sums of full runs of pieces, like tiles
+  float* sums;   // [row][lane], where they are no partial ones
+  float* tiles;  // sums of later runs of pieces, likewise
   channel_lanes::SlabScratch lines;
   int64_t* row_offsets;
   int64_t* result_offsets;
+  kernels::GatherRun* runs;  // images of a piece
 };
 
 class WeightsStep : public Step {
@@ -53,9 +54,10 @@ class WeightsStep : public Step {
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
-  bool rows_in_place_ = false;                        // as long as nothing saturates
+  bool rows_in_place_ = false;                        // read where they stand
   bool strided_ = false;                              // the input's pixels lie apart: pieces are whole rows
-  Pieces pieces_;
+  int64_t images_ = 1;                                // of a piece: several small planes, or a part of one
+  Pieces pieces_;                                     // of every images_-th plane
   Cut cut_;
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;
