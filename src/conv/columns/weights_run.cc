@@ -120,15 +120,23 @@ class WeightsRun {
       const Strip strip = s_.strips_.At(i);
       FillSlab(block, strip, scratch);
       CopyColumns(block, strip, scratch, scratch.columns + terms * s_.lane_step_);
-      const int64_t offset = strip.image * strides[0] + channel * strides[1] + strip.depth * strides[2] +
-                             strip.row * strides[3] + strip.column;
+      const int64_t offset = OutputOffset(strip, channel);
       scratch.runs[listed++] = {in_place ? offset : terms, terms * s_.lane_step_, s_.Terms(strip)};
+      // Channels are too far apart for the processor to foresee the next strip.
+      const int64_t next = i + 1 < s_.strips_.count() ? OutputOffset(s_.strips_.At(i + 1), channel) : offset;
       for (int64_t r = 0; r < block.rows && !in_place; ++r) {
+        output_.Prefetch(next + r * strides[1], strip.pixels());
         FetchOutput(strip, offset + r * strides[1], scratch.rows + r * most + terms);
       }
       terms += s_.Terms(strip);
     }
     Multiply(block, in_place ? output_.Direct(0, 1) : scratch.rows, in_place ? strides[1] : most, listed, scratch);
+  }
+
+  int64_t OutputOffset(const Strip& strip, int64_t channel) const {
+    const auto& strides = p_.output.strides;
+    return strip.image * strides[0] + channel * strides[1] + strip.depth * strides[2] + strip.row * strides[3] +
+           strip.column;
   }
 
   // A strip of one output channel.
