@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/convert/tables.h"
 #include "numerics/dtype.h"
@@ -158,31 +159,35 @@ HWY_INLINE Pattern<D> ToFloat8E4M3Bits(D d, hn::Vec<D> v) {
 
 // ---- the surface ---------------------------------------------------------------------------------------------------
 
+// Elements as they lie in memory: FP32, or patterns.
+template <DType kType>
+using Element =
+    std::conditional_t<kType == DType::kFloat32, float,
+                       std::conditional_t<kType == DType::kFloat16 || kType == DType::kBFloat16, uint16_t, uint8_t>>;
 template <DType kType, class D>
-HWY_INLINE hn::Vec<D> LoadVec(D d, const void* address) {
+using ElementTag = hn::Rebind<Element<kType>, D>;
+
+template <DType kType, class D>
+HWY_INLINE hn::Vec<D> FromElements(D d, hn::Vec<ElementTag<kType, D>> elements) {
   const PatternTag<D> di;
   if constexpr (kType == DType::kFloat32) {
-    return hn::LoadU(d, static_cast<const float*>(address));
+    return elements;
   } else if constexpr (kType == DType::kFloat16 && CANOPY_FLOAT16_INSTRUCTIONS) {
-    const hn::Rebind<hwy::float16_t, D> d16;
-    const hn::Rebind<uint16_t, D> du16;
-    return hn::PromoteTo(d, hn::BitCast(d16, hn::LoadU(du16, static_cast<const uint16_t*>(address))));
-  } else if constexpr (kType == DType::kFloat16 || kType == DType::kBFloat16) {
-    const hn::Rebind<uint16_t, D> du16;
-    const auto bits = hn::PromoteTo(di, hn::LoadU(du16, static_cast<const uint16_t*>(address)));
-    if constexpr (kType == DType::kFloat16) return FromFloat16Bits(d, bits);
-    return hn::BitCast(d, hn::ShiftLeft<16>(bits));
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), elements));
+  } else if constexpr (kType == DType::kFloat16) {
+    return FromFloat16Bits(d, hn::PromoteTo(di, elements));
+  } else if constexpr (kType == DType::kBFloat16) {
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(di, elements)));
   } else {
-    const hn::Rebind<uint8_t, D> du8;
-    const auto codes = hn::PromoteTo(di, hn::LoadU(du8, static_cast<const uint8_t*>(address)));
     const auto& patterns = kType == DType::kHiFloat8 ? kHiFloat8Patterns : kFloat8E4M3Patterns;
-    return hn::BitCast(d, hn::GatherIndex(di, patterns.data(), codes));
+    return hn::BitCast(d, hn::GatherIndex(di, patterns.data(), hn::PromoteTo(di, elements)));
   }
 }
 
 template <DType kType, bool kSaturate, class D>
-HWY_INLINE void StoreVec(D d, hn::Vec<D> v, void* address) {
+HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
   const PatternTag<D> di;
+  const ElementTag<kType, D> elements;
   if constexpr (kSaturate) {
     constexpr int32_t kGreatest = kType == DType::kFloat32    ? 0x7F7FFFFF
                                   : kType == DType::kFloat16  ? 0x477FE000  // 65504
@@ -192,31 +197,29 @@ HWY_INLINE void StoreVec(D d, hn::Vec<D> v, void* address) {
     v = hn::BitCast(d, Saturate(di, hn::BitCast(di, v), kGreatest));
   }
   if constexpr (kType == DType::kFloat32) {
-    hn::StoreU(v, d, static_cast<float*>(address));
+    return v;
   } else if constexpr (kType == DType::kFloat16 && CANOPY_FLOAT16_INSTRUCTIONS) {
-    const hn::Rebind<hwy::float16_t, D> d16;
-    const hn::Rebind<uint16_t, D> du16;
-    hn::StoreU(hn::BitCast(du16, hn::DemoteTo(d16, v)), du16, static_cast<uint16_t*>(address));
-  } else if constexpr (kType == DType::kFloat16 || kType == DType::kBFloat16) {
-    const hn::Rebind<uint16_t, D> du16;
-    Pattern<D> bits;
-    if constexpr (kType == DType::kFloat16) {
-      bits = ToFloat16Bits(d, v);
-    } else {
-      const hn::RebindToUnsigned<D> du;
-      bits = hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Pattern(d, v))));
-    }
-    hn::StoreU(hn::DemoteTo(du16, bits), du16, static_cast<uint16_t*>(address));
+    return hn::BitCast(elements, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
+  } else if constexpr (kType == DType::kFloat16) {
+    return hn::DemoteTo(elements, ToFloat16Bits(d, v));
+  } else if constexpr (kType == DType::kBFloat16) {
+    const hn::RebindToUnsigned<D> du;
+    return hn::DemoteTo(elements, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Pattern(d, v)))));
+  } else if constexpr (kType == DType::kHiFloat8) {
+    return hn::DemoteTo(elements, ToHiFloat8Bits(d, v));
   } else {
-    const hn::Rebind<uint8_t, D> du8;
-    Pattern<D> bits;
-    if constexpr (kType == DType::kHiFloat8) {
-      bits = ToHiFloat8Bits(d, v);
-    } else {
-      bits = ToFloat8E4M3Bits(d, v);
-    }
-    hn::StoreU(hn::DemoteTo(du8, bits), du8, static_cast<uint8_t*>(address));
+    return hn::DemoteTo(elements, ToFloat8E4M3Bits(d, v));
   }
+}
+
+template <DType kType, class D>
+HWY_INLINE hn::Vec<D> LoadVec(D d, const void* address) {
+  return FromElements<kType>(d, hn::LoadU(ElementTag<kType, D>(), static_cast<const Element<kType>*>(address)));
+}
+
+template <DType kType, bool kSaturate, class D>
+HWY_INLINE void StoreVec(D d, hn::Vec<D> v, void* address) {
+  hn::StoreU(ToElements<kType, kSaturate>(d, v), ElementTag<kType, D>(), static_cast<Element<kType>*>(address));
 }
 
 template <InputRounding kRounding, bool kSaturate, class D>
@@ -243,18 +246,31 @@ HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10>(d, v);
 }
 
+// By way of memory where a masked access may touch what it leaves out: slower than many whole vectors.
 template <DType kType, class D>
 HWY_INLINE hn::Vec<D> LoadVecN(D d, const void* address, size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN uint8_t buffer[HWY_MAX_BYTES] = {};
   std::memcpy(buffer, address, count * numerics::ElementBytes(kType));
   return LoadVec<kType>(d, buffer);
+#else
+  const ElementTag<kType, D> elements;
+  return FromElements<kType>(
+      d, hn::MaskedLoad(hn::FirstN(elements, count), elements, static_cast<const Element<kType>*>(address)));
+#endif
 }
 
 template <DType kType, bool kSaturate, class D>
 HWY_INLINE void StoreVecN(D d, hn::Vec<D> v, void* address, size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN uint8_t buffer[HWY_MAX_BYTES];
   StoreVec<kType, kSaturate>(d, v, buffer);
   std::memcpy(address, buffer, count * numerics::ElementBytes(kType));
+#else
+  const ElementTag<kType, D> elements;
+  hn::BlendedStore(ToElements<kType, kSaturate>(d, v), hn::FirstN(elements, count), elements,
+                   static_cast<Element<kType>*>(address));
+#endif
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)
