@@ -36,7 +36,6 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
       g.output_channels > kMostWeights / std::max<int64_t>(1, g.group_input_channels() * g.taps())) {
     return "the weights take more than 8 MiB";
   }
-  if (weights && g.dilation[2] != 1 && g.kernel[2] != 1) return "a row of taps does not lie side by side";
   return "";
 }
 

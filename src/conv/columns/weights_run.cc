@@ -66,13 +66,12 @@ class WeightsRun {
   }
 
   Block BlockAt(int64_t index) const {
-    const int64_t a_channel = p_.geometry.kernel[0] * p_.geometry.kernel[1];
     Block block;
     block.number = index % s_.lane_blocks_;
     block.first_run = block.number * s_.lane_block_;
     block.runs = std::min(s_.lane_block_, s_.runs_ - block.first_run);
-    block.first_channel = block.first_run / a_channel;
-    block.channels = base::CeilDiv(block.first_run + block.runs, a_channel) - block.first_channel;
+    block.first_channel = block.first_run / s_.channel_runs_;
+    block.channels = base::CeilDiv(block.first_run + block.runs, s_.channel_runs_) - block.first_channel;
     block.first_row = index / s_.lane_blocks_ % s_.row_blocks_ * s_.row_block_;
     block.rows = std::min(s_.row_block_, s_.output_channels_ - block.first_row);
     block.group = index / (s_.lane_blocks_ * s_.row_blocks_);
@@ -102,10 +101,12 @@ class WeightsRun {
   // Where each of the block's runs begins in the slab, for a pixel of the first row and column.
   void ListRuns(const Block& block, int64_t* offsets) const {
     const Extent3& kernel = p_.geometry.kernel;
+    const Extent3& dilation = p_.geometry.dilation;
+    const int64_t a_row = kernel[2] / s_.run_;
     for (int64_t r = 0; r < block.runs; ++r) {
-      const int64_t run = block.first_run + r, channel = run / (kernel[0] * kernel[1]) - block.first_channel;
-      const int64_t d = run / kernel[1] % kernel[0], h = run % kernel[1];
-      offsets[r] = ((channel * kernel[0] + d) * s_.slab_rows_ + h * p_.geometry.dilation[1]) * s_.slab_pitch_;
+      const int64_t run = block.first_run + r, channel = run / s_.channel_runs_ - block.first_channel;
+      const int64_t d = run / (a_row * kernel[1]) % kernel[0], h = run / a_row % kernel[1], w = run % a_row;
+      offsets[r] = ((channel * kernel[0] + d) * s_.slab_rows_ + h * dilation[1]) * s_.slab_pitch_ + w * dilation[2];
     }
   }
 

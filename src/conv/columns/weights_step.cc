@@ -44,8 +44,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
   partner_ = dot_rate_ > 0 ? g.stride[2] : 0;
-  run_ = g.kernel[2];
-  runs_ = input_channels_ * g.kernel[0] * g.kernel[1];
+  run_ = g.dilation[2] == 1 ? g.kernel[2] : 1;
+  channel_runs_ = taps_ / run_;
+  runs_ = input_channels_ * channel_runs_;
   for (int axis = 0; axis < 3; ++axis) {
     for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
   }
@@ -57,8 +58,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   slab_pitch_ = (strips_.columns() - 1) * g.stride[2] + (g.kernel[2] - 1) * g.dilation[2] + 1;
   ChooseBlocks();
   // A block of runs may begin and end within a channel.
-  const int64_t a_channel = g.kernel[0] * g.kernel[1];
-  const int64_t channels = std::min(input_channels_, CeilDiv(lane_block_ - 1, a_channel) + 1);
+  const int64_t channels = std::min(input_channels_, CeilDiv(lane_block_ - 1, channel_runs_) + 1);
   slab_floats_ = channels * g.kernel[0] * slab_rows_ * slab_pitch_;
   ChooseSegments(g);
   CountWork(problem);

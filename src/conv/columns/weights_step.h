@@ -62,11 +62,12 @@ class WeightsStep : public Step {
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
   bool zeros_ = false;                                           // are multiplied
   int64_t partner_ = 0;                                          // of a position in the slab: so far on
-  int64_t run_ = 1, runs_ = 0;                                   // taps side by side, and how many such there are
-  int64_t lane_block_ = 1, lane_blocks_ = 0;                     // runs of a job
-  channel_lanes::LanePanels whole_panels_, last_panels_;         // of a whole block's columns, and of the last's
-  int64_t lane_step_ = 1;                                        // from pixel to pixel
-  int64_t row_block_ = 1, row_blocks_ = 0;                       // output channels of a job
+  int64_t run_ = 1, channel_runs_ = 1,
+          runs_ = 0;                          // taps side by side, and how many such there are of a channel; of all
+  int64_t lane_block_ = 1, lane_blocks_ = 0;  // runs of a job
+  channel_lanes::LanePanels whole_panels_, last_panels_;  // of a whole block's columns, and of the last's
+  int64_t lane_step_ = 1;                                 // from pixel to pixel
+  int64_t row_block_ = 1, row_blocks_ = 0;                // output channels of a job
   Strips strips_;
   int64_t slab_rows_ = 0, slab_pitch_ = 0, slab_floats_ = 0;  // input rows under a strip, their positions; all channels
   int64_t group_strips_ = 1, groups_ = 0;                     // strips of one product; products
