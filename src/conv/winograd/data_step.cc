@@ -34,7 +34,9 @@ constexpr double kWorkAKernelVector = 3;  // bringing one vector of a kernel fro
 constexpr double kWorkAPackedWeight = 1;
 constexpr double kWorkASlabElem = 1.3;
 constexpr double kWorkAStore = 1.2;
-constexpr double kWorkAWindowElem = 19;  // transforming one channel of a window, kernel or tile of 36 points
+constexpr double kWorkAConvertedStore = 3;  // likewise
+constexpr double kWorkARun = 25;            // moving a pixel's channels where they lie side by side, besides
+constexpr double kWorkAWindowElem = 19;     // transforming one channel of a window, kernel or tile of 36 points
 constexpr double kWorkAKernelElem = 7;
 constexpr double kWorkATileElem = 10;
 constexpr double kWorkPoints = 36;
@@ -194,10 +196,15 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const double share = points / kWorkPoints;
   const double window_work =
       sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
-  const double results = lanes * (positions * kWorkAStore + tiles * share * kWorkATileElem);
+  const double store = result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore;
+  const double results = lanes * (positions * store + tiles * share * kWorkATileElem);
   const double weights =
       sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + terms * share * kWorkAKernelElem);
-  return (products + window_work + results + weights) * static_cast<double>(g.groups);
+  const auto by_channels = [](const Operand& operand) { return operand.strides[1] == 1 && operand.strides[4] != 1; };
+  const int64_t runs = (by_channels(source_) ? CeilDiv(source_channels_, kSlabChannels) : 0) +
+                       (by_channels(result_) ? panels_.blocks() : 0);
+  const double moves = positions * static_cast<double>(runs) * kWorkARun;
+  return (products + window_work + results + weights + moves) * static_cast<double>(g.groups);
 }
 
 int64_t DataStep::SlabPixels(const channel_lanes::Extent4& box) const {
