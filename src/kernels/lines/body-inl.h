@@ -144,7 +144,16 @@ inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  for (int64_t i = 0; i < rows; i += kLanes) {
+  int64_t i = 0;
+  // The offsets of small kernels: a square of them would be nearly empty.
+  for (; columns == 3 && step == 3 && i + kLanes <= rows; i += kLanes) {
+    V v0, v1, v2;
+    hn::LoadInterleaved3(d, from + 3 * i, v0, v1, v2);
+    hn::StoreU(v0, d, to + column_offsets[0] + i);
+    hn::StoreU(v1, d, to + column_offsets[1] + i);
+    hn::StoreU(v2, d, to + column_offsets[2] + i);
+  }
+  for (; i < rows; i += kLanes) {
     const int64_t row_count = HWY_MIN(kLanes, rows - i);
     const auto row_mask = hn::FirstN(d, static_cast<size_t>(row_count));
     for (int64_t j = 0; j < columns; j += kLanes) {
