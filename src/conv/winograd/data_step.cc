@@ -19,11 +19,12 @@ constexpr int64_t kTilesOfTerms = 128;  // neighbours share windows
 constexpr int64_t kTilesOfLines = 256, kFewTilesOfLines = 64;
 constexpr int64_t kLeastTilesOfALine = 2;               // of a box: neighbours share pixels
 constexpr int64_t kLineWindowBytes = int64_t{3} << 20;  // of a box
-constexpr int64_t kLeastTiles = 16;                     // where the workspace is short
-constexpr int64_t kFewSums = 128 * 36;                  // of a panel's tiles and points, that stay in the L2
-constexpr int64_t kKernelBytes = int64_t{4} << 20;      // transformed at once, for all threads
-constexpr int64_t kSharedBytes = int64_t{7} << 20;      // of kernels and windows together, but for
-constexpr double kSharedPart = 0.15;                    // of the tensors' bytes
+constexpr int64_t kBoxesAThread = 4;
+constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
+constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
+constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
+constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
+constexpr double kSharedPart = 0.15;                // of the tensors' bytes
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
@@ -145,6 +146,13 @@ void DataStep::ChooseCut(const Geometry& g) {
     block_units_ = 0;
     batch_boxes_ = 1;
     return;
+  }
+  if (tiling_.transformed == 1 && exec::ThreadCount() > 1) {
+    // Large boxes: all threads would wait for the last of a few.
+    const int64_t enough = kBoxesAThread * exec::ThreadCount();
+    for (int64_t tiles = MostTiles() / 2; tiles >= kFewTilesOfLines && boxes_.count() * g.groups < enough; tiles /= 2) {
+      boxes_ = MakeBoxes(g, tiles);
+    }
   }
   const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
   const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
