@@ -14,7 +14,9 @@ namespace {
 
 constexpr int64_t kRun = 512;      // elements that share FP32 accumulators
 constexpr int64_t kPixels = 32;    // that are added up in FP32 where channels lie side by side
-constexpr int64_t kChannels = 64;  // of a job, where they lie side by side or their rows are short
+constexpr int64_t kChannels = 64;  // of a job, where their rows are short
+constexpr int64_t kMostAdjacent = 256, kLeastAdjacent = 32;  // likewise, where they lie side by side
+constexpr int64_t kCacheLine = 64;
 constexpr int64_t kShortRow = 256, kLongRow = 2048;
 
 struct Source {
@@ -88,26 +90,42 @@ void SumChannels(const Source& s, int64_t first, int64_t count, double* sums) {
   });
 }
 
+// The next pixels' channels: short stretches of memory, which the processor does not foresee.
+void Prefetch(const Source& s, const char* from, int64_t count) {
+  const int64_t bytes = count * numerics::ElementBytes(s.dtype);
+  for (int64_t i = 0; i < kPixels; ++i, from += s.strides[4] * numerics::ElementBytes(s.dtype)) {
+    for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
+  }
+}
+
 // Channels side by side: vectors of them.
 void SumAdjacentChannels(const Source& s, int64_t first, int64_t count, double* sums) {
-  alignas(64) float partial[kChannels] = {}, row[kChannels] = {};
-  int64_t in_partial = 0;
+  static constexpr int64_t kSamePlace[kPixels] = {};
+  float converted[kPixels * kMostAdjacent], partial[kMostAdjacent];
+  const int64_t pixel_bytes = s.strides[4] * numerics::ElementBytes(s.dtype);
   std::fill(sums, sums + count, 0.0);
-  const auto flush = [&] {
-    for (int64_t c = 0; c < count; ++c) {
-      sums[c] += partial[c];
-      partial[c] = 0;
-    }
-    in_partial = 0;
-  };
   ForEachRow(s, [&](int64_t offset) {
-    for (int64_t w = 0; w < s.size[2]; ++w) {
-      s.load_row(s.base + (offset + w * s.strides[4] + first) * numerics::ElementBytes(s.dtype), count, row);
-      kernels::Lines().add(row, kChannels, partial);
-      if (++in_partial == kPixels) flush();
+    for (int64_t w = 0; w < s.size[2]; w += kPixels) {
+      const int64_t pixels = std::min(kPixels, s.size[2] - w);
+      const char* at = s.base + (offset + first) * numerics::ElementBytes(s.dtype) + w * pixel_bytes;
+      Prefetch(s, at + kPixels * pixel_bytes, count);
+      std::fill(partial, partial + count, 0.0f);
+      if (s.dtype == numerics::DType::kFloat32) {
+        kernels::Lines().add_rows(reinterpret_cast<const float*>(at), s.strides[4], pixels, count, partial, kSamePlace);
+      } else {
+        for (int64_t i = 0; i < pixels; ++i) {
+          s.load_row(at + i * pixel_bytes, count, converted + i * count);
+        }
+        kernels::Lines().add_rows(converted, count, pixels, count, partial, kSamePlace);
+      }
+      for (int64_t c = 0; c < count; ++c) sums[c] += partial[c];
     }
   });
-  flush();
+}
+
+// As many as give every thread some: long stretches of memory are read faster.
+int64_t AdjacentChannels(int64_t channels) {
+  return std::clamp(base::RoundUp(base::CeilDiv(channels, exec::ThreadCount()), 16), kLeastAdjacent, kMostAdjacent);
 }
 
 }  // namespace
@@ -121,10 +139,14 @@ void RunChannelSum(const ConvProblem& problem, Computation computation, const Bu
     numerics::StoreElement(to, result.dtype, static_cast<float>(sum), problem.rule.saturate);
   };
   const bool adjacent = source.strides[1] == 1 && source.strides[4] != 1;
-  const int64_t channels = adjacent || source.size[2] < kShortRow ? kChannels : source.size[2] < kLongRow ? 8 : 1;
+  // A channel's sum is the same in any block.
+  const int64_t channels = adjacent                     ? AdjacentChannels(source.channels)
+                           : source.size[2] < kShortRow ? kChannels
+                           : source.size[2] < kLongRow  ? 8
+                                                        : 1;
   exec::ParallelFor(base::CeilDiv(source.channels, channels), serial, [&](int64_t block, int) {
     const int64_t first = block * channels, count = std::min(channels, source.channels - first);
-    double sums[kChannels];
+    double sums[kMostAdjacent];
     (adjacent ? SumAdjacentChannels : SumChannels)(source, first, count, sums);
     for (int64_t c = 0; c < count; ++c) store(first + c, sums[c]);
   });

@@ -29,6 +29,7 @@ constexpr double kWorkAPairedElem = 2;  // likewise
 constexpr double kWorkASlabRow = 20;
 constexpr double kWorkAConvertedRow = 60;  // likewise; or one output channel of a strip
 constexpr double kWorkARunVector = 3;      // copying one vector of a run
+constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
 constexpr double kWorkATileVector = 2;
@@ -116,13 +117,14 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                       static_cast<double>(std::max<int64_t>(1, strips_.pixels()));
   const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * 16 /
                        static_cast<double>(whole_panels_.panel_lanes());
-  work_ = pixels * (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
-                    terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
-                        kWorkARunVector +
-                    (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
-          (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
-          calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
-          static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
+  work_ =
+      pixels *
+          (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
+           terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) * kWorkARunVector +
+           rows * (lane_blocks - 1) * kWorkAnElemAgain + (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
+      (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
+      calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
+      static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
   work_ *= static_cast<double>(g.groups);
 }
 
