@@ -40,7 +40,7 @@ void ConvertAndGatherSeconds(const char* from, int64_t count, kernels::convert::
   for (int64_t i = 0; i < count; i += kChunk / 2) {
     const int64_t run = std::min(kChunk / 2, count - i);
     convert(reinterpret_cast<const uint16_t*>(from) + i * 2, 2 * run - 1, chunk);
-    kernels::Lines().every_second(chunk, run, to + i);
+    kernels::Lines().every_second(chunk, 0, 1, run, to + i);
   }
 }
 
@@ -111,11 +111,23 @@ void LineReader::FetchRun(int64_t offset, int64_t count, float* to) const {
   }
 }
 
+void LineReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count,
+                           float* to) const {
+  if (plain_ && step == 2) {
+    kernels::Lines().every_second(reinterpret_cast<const float*>(base_) + offset, row_step, rows, count, to);
+  } else {
+    const int64_t bytes = numerics::ElementBytes(dtype_);
+    for (int64_t r = 0; r < rows; ++r)
+      FetchStrided(base_ + (offset + r * row_step) * bytes, count, step, to + r * count);
+  }
+  if (finite_only_) MakeFinite(to, rows * count);
+}
+
 void LineReader::FetchStrided(const char* from, int64_t count, int64_t step, float* to) const {
   switch (numerics::ElementBytes(dtype_)) {
     case 4:
       if (step == 2) {
-        kernels::Lines().every_second(reinterpret_cast<const float*>(from), count, to);
+        kernels::Lines().every_second(reinterpret_cast<const float*>(from), 0, 1, count, to);
       } else {
         Gather(reinterpret_cast<const float*>(from), count, step, to);
       }

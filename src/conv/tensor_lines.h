@@ -31,6 +31,10 @@ class LineReader {
   // to[i] = element offset + i, rounded, 0 <= i < count. Writes nothing else.
   void FetchRun(int64_t offset, int64_t count, float* to) const;
 
+  // to[r * count + i] = element offset + r * row_step + i * step, rounded, 0 <= r < rows, 0 <= i < count. Writes
+  // nothing else.
+  void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, float* to) const;
+
   // Where element `offset` lies or would.
   const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
 

@@ -212,17 +212,33 @@ inline void Interleave(const float* HWY_RESTRICT from, int64_t step, int64_t row
   }
 }
 
-inline void EverySecond(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
-  int64_t i = 0;
+inline void EverySecond(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
+                        float* HWY_RESTRICT to) {
 #if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<float> d;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  for (; i + kLanes < count; i += kLanes) {
-    const auto low = hn::LoadU(d, from + 2 * i), high = hn::LoadU(d, from + 2 * i + kLanes);
-    hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
-  }
+  const int64_t rest = (count + kLanes - 1) % kLanes + 1, whole = count - rest;
+  [[maybe_unused]] const auto low_mask = hn::FirstN(d, static_cast<size_t>(HWY_MIN(kLanes, 2 * rest - 1)));
+  [[maybe_unused]] const auto high_mask = hn::FirstN(d, static_cast<size_t>(HWY_MAX(0, 2 * rest - 1 - kLanes)));
+  [[maybe_unused]] const auto mask = hn::FirstN(d, static_cast<size_t>(rest));
+#else
+  const int64_t whole = 0;
 #endif
-  for (; i < count; ++i) to[i] = from[2 * i];
+  for (int64_t r = 0; r < rows && count > 0; ++r, from += from_step, to += count) {
+#if HWY_TARGET != HWY_SCALAR
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      const auto low = hn::LoadU(d, from + 2 * i), high = hn::LoadU(d, from + 2 * i + kLanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, to + i);
+    }
+#endif
+#if HWY_TARGET == HWY_SCALAR || HWY_MEM_OPS_MIGHT_FAULT
+    for (int64_t i = whole; i < count; ++i) to[i] = from[2 * i];
+#else
+    const auto low = hn::MaskedLoad(low_mask, d, from + 2 * whole);
+    const auto high = hn::MaskedLoad(high_mask, d, from + 2 * whole + kLanes);
+    hn::BlendedStore(hn::ConcatEven(d, high, low), mask, d, to + whole);
+#endif
+  }
 }
 
 inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t count, float* HWY_RESTRICT to,
@@ -264,16 +280,24 @@ inline void CopyRows(const float* HWY_RESTRICT from, int64_t from_step, int64_t 
 inline void Spread(const float* HWY_RESTRICT from, int64_t count, int64_t step, int64_t length,
                    float* HWY_RESTRICT to) {
   int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && !HWY_MEM_OPS_MIGHT_FAULT
   // A number of 64 bits is an element and a 0 behind it.
   const hn::ScalableTag<float> d;
   const hn::RepartitionToWide<hn::RebindToUnsigned<decltype(d)>> dw;
   const hn::Rebind<uint32_t, decltype(dw)> du;
   const hn::Rebind<float, decltype(dw)> dh;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(dh));
-  for (; step == 2 && i + lanes <= count && 2 * (i + lanes) <= length; i += lanes) {
-    const auto elements = hn::BitCast(du, hn::LoadU(dh, from + i));
-    hn::StoreU(hn::BitCast(d, hn::PromoteTo(dw, elements)), d, to + 2 * i);
+  for (; step == 2 && 2 * i < length; i += lanes) {
+    const int64_t left = HWY_MAX(0, count - i), room = length - 2 * i;
+    const auto elements = left >= lanes ? hn::LoadU(dh, from + i)
+                          : left == 0   ? hn::Zero(dh)
+                                        : hn::MaskedLoad(hn::FirstN(dh, static_cast<size_t>(left)), dh, from + i);
+    const auto spread = hn::BitCast(d, hn::PromoteTo(dw, hn::BitCast(du, elements)));
+    if (room >= 2 * lanes) {
+      hn::StoreU(spread, d, to + 2 * i);
+    } else {
+      hn::BlendedStore(spread, hn::FirstN(d, static_cast<size_t>(room)), d, to + 2 * i);
+    }
   }
 #endif
   if (i * step < length) std::memset(to + i * step, 0, static_cast<size_t>(length - i * step) * sizeof(float));

@@ -33,8 +33,9 @@ struct LineKernels {
   // to[j * rows + i] = from[i * step + j], 0 <= i < rows, 0 <= j < columns. Reads and writes nothing else.
   void (*interleave)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to);
 
-  // to[i] = from[2 * i], 0 <= i < count. Reads nothing past from[2 * count - 2] and writes nothing else.
-  void (*every_second)(const float* from, int64_t count, float* to);
+  // to[r * count + i] = from[r * from_step + 2 * i], 0 <= r < rows, 0 <= i < count. Reads nothing past a row's element
+  // 2 * count - 2 and writes nothing else.
+  void (*every_second)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to);
 
   // to[offsets[r] + i] += from[r * step + i], 0 <= i < count, row by row from 0 to rows - 1. Reads and writes nothing
   // else.

@@ -151,13 +151,19 @@ TEST_P(LinesTest, SumAddsItsElementsAndNothingElse) {
 
 TEST_P(LinesTest, EverySecondStopsAtItsLast) {
   const ScopedTarget scoped(GetParam());
-  for (int64_t count : {0, 1, 2, 4, 15, 16, 17, 33, 100}) {
-    std::vector<float> from(static_cast<size_t>(std::max<int64_t>(0, 2 * count - 1)));  // ends with the last element
-    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
-    std::vector<float> to(static_cast<size_t>(count + 20), -1.0f), expected = to;
-    for (int64_t i = 0; i < count; ++i) expected[i] = static_cast<float>(2 * i);
-    Lines().every_second(from.data(), count, to.data());
-    EXPECT_EQ(to, expected) << count;
+  for (int64_t rows : {1, 3}) {
+    for (int64_t count : {0, 1, 2, 4, 7, 8, 9, 15, 16, 17, 33, 100}) {
+      const int64_t step = 2 * count + 3;
+      // Ends with the last element.
+      std::vector<float> from(static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * step + 2 * count - 1)));
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+      std::vector<float> to(static_cast<size_t>(rows * count + 20), -1.0f), expected = to;
+      for (int64_t i = 0; i < rows * count; ++i) {
+        expected[i] = static_cast<float>(i / count * step + i % count * 2);
+      }
+      Lines().every_second(from.data(), step, rows, count, to.data());
+      EXPECT_EQ(to, expected) << rows << " " << count;
+    }
   }
 }
 
