@@ -77,7 +77,8 @@ class WeightsRun {
       const int64_t last = std::min(end, first + kPiecesASum);
       float* tiles = first == begin ? sums : scratch.tiles;
       for (int64_t index = first; index < last; ++index) {
-        const Span next = index + 1 < end ? SpanAt(index + 1) : Span{};
+        // Behind the segment's end as well: most likely this thread's next job starts there.
+        const Span next = index + 1 < s_.pieces_.count() ? SpanAt(index + 1) : Span{};
         AddPiece(block, SpanAt(index), next, index > first, tiles, scratch);
       }
       if (tiles != sums) kernels::Lines().add(tiles, floats, sums);
@@ -125,6 +126,7 @@ class WeightsRun {
   // Fills scratch.lanes[image][panel][pixel][lane].
   void LoadLanes(const Block& block, const Span& span, const WeightsScratch& scratch) const {
     const channel_lanes::LanePanels& panels = s_.cut_.panels;
+    const bool pick = s_.strided_ && lanes_operand_.strides[1] != 1 && span.pixels <= channel_lanes::kLine;
     channel_lanes::SlabShape slab;
     slab.images = 1;
     slab.axes = {channel_lanes::AxisRange{0, 1, 1}, {0, 1, 1}, {span.first, 1, span.pixels}};
@@ -139,8 +141,33 @@ class WeightsRun {
     slab.panel = panels.panel_lanes();
     for (int64_t n = 0; n < span.images; ++n) {
       slab.first_image = span.image + n;
-      channel_lanes::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines,
-                              scratch.lanes + n * span.pixels * panels.block_lanes());
+      float* to = scratch.lanes + n * span.pixels * panels.block_lanes();
+      if (pick) {
+        PickLanes(slab, scratch.lines, to);
+      } else {
+        channel_lanes::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines, to);
+      }
+    }
+  }
+
+  // The same for pixels that lie apart: all rows of a channel at a time.
+  void PickLanes(const channel_lanes::SlabShape& slab, const channel_lanes::SlabScratch& scratch, float* to) const {
+    constexpr int64_t kBetween = channel_lanes::kLine + kernels::kLineSlack;
+    const auto& strides = lanes_operand_.strides;
+    const channel_lanes::AxisRange &rows = slab.axes[1], &columns = slab.axes[2];
+    const int64_t pixels = slab.pixels();
+    const int64_t offset = slab.first_image * strides[0] + slab.first_channel * strides[1] + rows.begin * strides[3];
+    for (int64_t i = 0; i < pixels; ++i) scratch.offsets[i] = i * slab.panel;
+    for (int64_t c = 0; c < slab.channels;) {
+      const int64_t in_panel = c % slab.panel;
+      const int64_t lines = std::min({channel_lanes::kLines, slab.channels - c, slab.panel - in_panel});
+      for (int64_t l = 0; l < lines; ++l) {
+        lanes_.FetchGrid(offset + (c + l) * strides[1], rows.step * strides[3], rows.count, columns.step * strides[4],
+                         columns.count, scratch.lines + l * kBetween);
+      }
+      kernels::Lines().transpose(scratch.lines, kBetween, lines, pixels,
+                                 to + c / slab.panel * slab.PanelFloats() + in_panel, scratch.offsets);
+      c += lines;
     }
   }
 

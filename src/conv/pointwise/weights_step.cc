@@ -13,10 +13,10 @@ namespace {
 using base::CeilDiv;
 
 constexpr int64_t kPiecePixels = 256;
-constexpr int64_t kMostRows = 256;
-constexpr int64_t kMostRowsStrided = 512;  // picking pixels out costs more than larger sums
-constexpr int64_t kMostLanes = 256;
+constexpr int64_t kMostRows = 512;  // with kMostLanes: 256 KiB of sums
+constexpr int64_t kMostLanes = 128;
 constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kLeastSegmentPixels = 2048;  // adding up partial sums costs little beside
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
@@ -58,14 +58,14 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
   cut.outputs_are_lanes = outputs_are_lanes;
   cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, kMostLanes);
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
-  const int64_t most_rows = strided_ ? kMostRowsStrided : kMostRows;
   cut.block =
-      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
+      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, kMostRows))));
   cut.blocks = CeilDiv(cut.row_channels, cut.block);
   const int64_t jobs = std::max<int64_t>(1, cut.jobs(g.groups)), pieces = pieces_.count();
   const int64_t affordable =
       kMostPartialBytes / std::max<int64_t>(1, jobs * cut.tiles_floats() * static_cast<int64_t>(sizeof(float)));
-  cut.segments = std::clamp<int64_t>(CeilDiv(kEnoughJobs, jobs), 1, std::max<int64_t>(1, std::min(pieces, affordable)));
+  const int64_t most_segments = std::min({pieces, affordable, pieces_.plane * g.batch / kLeastSegmentPixels});
+  cut.segments = std::clamp<int64_t>(CeilDiv(kEnoughJobs, jobs), 1, std::max<int64_t>(1, most_segments));
   cut.segment_pieces = std::max<int64_t>(1, CeilDiv(pieces, cut.segments));
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
