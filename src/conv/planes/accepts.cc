@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+
+#include "conv/planes/data_step.h"
+#include "conv/planes/weights_step.h"
+#include "conv/problem.h"
+
+namespace canopy::conv::planes {
+namespace {
+
+constexpr int64_t kMostColumns = 8192;  // of a plane: bounds a thread's sheets
+
+// Empty where results are one dense stencil.
+std::string AcceptsData(const Geometry& g, Computation computation) {
+  for (int axis = 1; axis < 3; ++axis) {
+    const DataAxis side(g, computation, axis);
+    if (side.laws != 1) return "the stride makes several stencils";
+    if (side.law.result_step != 1 || side.law.tap_step != 1) return "taps or results lie apart in the source";
+    if (side.law.Sources().size() == 0) return "no tap meets the source";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
+  const Geometry& g = problem.geometry;
+  if (g.group_input_channels() != 1 || g.group_output_channels() != 1) return "a group has several channels";
+  if (std::min({g.batch, g.groups}) <= 0) return "an extent is 0";
+  for (int axis = 0; axis < 3; ++axis) {
+    if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
+    if (g.kernel[axis] > kMostKernelExtent) return "the kernel is too large";
+  }
+  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
+    return "the kernel has a depth";
+  }
+  if (std::max(g.input_size[2], g.output_size[2]) > kMostColumns) return "rows are too long";
+  if (problem.has_bias) return "a bias is added";
+  const bool weights = computation == kBackwardWeights, forward = computation == kForward;
+  const Operand& result = forward ? problem.output_result : problem.input_result;
+  if (!forward && problem.output.strides[4] != 1) return "pixels do not lie side by side";
+  if ((forward || weights) && problem.input.strides[4] != 1) return "pixels do not lie side by side";
+  if (!weights && result.strides[4] != 1) return "pixels do not lie side by side";
+  if (!weights) return AcceptsData(g, computation);
+  if (g.dilation[1] != 1 || g.dilation[2] != 1) return "the kernel is dilated";
+  if (g.stride[2] > 2 || g.stride[1] > kMostStride) return "the stride is more than 2";
+  return "";
+}
+
+}  // namespace canopy::conv::planes

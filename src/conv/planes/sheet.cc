@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/planes/sheet.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "kernels/planes/contract.h"
+
+namespace canopy::conv::planes {
+namespace {
+
+constexpr int64_t kLine = 2048;         // floats converted together
+constexpr int64_t kMostImages = 16;     // of a sheet
+constexpr int64_t kSheetFloats = 6144;  // half of a first-level cache of 48 KiB
+constexpr double kWorthFolding = 1.15;
+
+// Rows of a part that are converted together.
+int64_t RowsAtOnce(const PlanePart& part) { return std::max<int64_t>(1, kLine / std::max<int64_t>(1, part.columns)); }
+
+kernels::Segment Whole(int64_t count) { return {0, 0, static_cast<int32_t>(count)}; }
+
+}  // namespace
+
+Fold ChooseFold(int64_t batch, int64_t columns, int64_t image_pitch, int64_t rows, int64_t lanes) {
+  Fold best{1, image_pitch};
+  double best_use = 0;
+  for (int64_t images = 1; images <= std::min(batch, kMostImages); ++images) {
+    const Fold fold{images, image_pitch};
+    const int64_t vectors = base::CeilDiv(fold.Width(columns), lanes);
+    if (images > 1 && rows * vectors * lanes > kSheetFloats) break;
+    const double use = static_cast<double>(base::CeilDiv(batch, images) * images == batch ? images : images - 1) *
+                       static_cast<double>(columns) / static_cast<double>(vectors * lanes);
+    if (use < kWorthFolding * best_use) continue;
+    best = fold;
+    best_use = use;
+  }
+  return best;
+}
+
+int64_t RowPitch(int64_t floats, int64_t lanes) {
+  const int64_t pitch = base::RoundUp(floats, lanes);
+  return pitch % 256 == 0 ? pitch + lanes : pitch;
+}
+
+int64_t LineFloats(int64_t columns) { return std::max(columns, kLine) + kernels::kLineSlack; }
+
+void PlaneReader::Load(int64_t plane, const PlanePart& part, int64_t to_row, float* line, float* to, float* odd) const {
+  const kernels::PlaneKernels& kernels = kernels::Planes();
+  const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];
+  const int64_t row = part.row_step * strides_[3];
+  const auto move = [&](const float* from, int64_t from_row, int64_t at, int64_t rows) {
+    const kernels::PlaneRows moved{from, from_row, to + at * to_row, to_row, rows, part.columns};
+    odd == nullptr ? kernels.place(moved) : kernels.split(moved, odd + at * to_row);
+  };
+  if (const float* from = reader_.Direct(first, strides_[4])) return move(from, row, 0, part.rows);
+  const int64_t most = RowsAtOnce(part);
+  for (int64_t r = 0; r < part.rows; r += most) {
+    const int64_t rows = std::min(most, part.rows - r);
+    if (row == part.columns) {
+      reader_.FetchRun(first + r * row, rows * part.columns, line);
+    } else {
+      for (int64_t i = 0; i < rows; ++i) {
+        reader_.FetchRun(first + (r + i) * row, part.columns, line + i * part.columns);
+      }
+    }
+    move(line, part.columns, r, rows);
+  }
+}
+
+void PlaneReader::Prefetch(int64_t plane, const PlanePart& part) const {
+  const int64_t row = part.row_step * strides_[3], first = plane + part.first_row * strides_[3];
+  if (row == part.columns) return reader_.Prefetch(first, part.rows * part.columns);
+  for (int64_t r = 0; r < part.rows; ++r) reader_.Prefetch(first + r * row, part.columns);
+}
+
+void PlaneWriter::Store(const float* from, int64_t from_row, const PlanePart& part, float* line, int64_t plane) const {
+  const kernels::PlaneKernels& kernels = kernels::Planes();
+  const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];
+  const int64_t row = part.row_step * strides_[3];
+  const auto move = [&](int64_t at, int64_t rows, float* to, int64_t to_row) {
+    const kernels::PlaneRows moved{from + at * from_row, from_row, to, to_row, rows, part.columns};
+    kernels.take(moved);
+  };
+  if (float* to = writer_.Direct(first, strides_[4])) return move(0, part.rows, to, row);
+  const int64_t most = RowsAtOnce(part);
+  for (int64_t r = 0; r < part.rows; r += most) {
+    const int64_t rows = std::min(most, part.rows - r);
+    move(r, rows, line, part.columns);
+    const int64_t stores = row == part.columns ? 1 : rows;
+    const kernels::Segment stretch = Whole(rows / stores * part.columns);
+    for (int64_t i = 0; i < stores; ++i) {
+      writer_.Store(first + (r + i) * row, &stretch, 1, 1, line + i * part.columns);
+    }
+  }
+}
+
+}  // namespace canopy::conv::planes

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per target.
+#if defined(CANOPY_KERNELS_PLANES_BODY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_PLANES_BODY_INL_H_
+#undef CANOPY_KERNELS_PLANES_BODY_INL_H_
+#else
+#define CANOPY_KERNELS_PLANES_BODY_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <atomic>
+
+#include "kernels/planes/contract.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace canopy::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
+inline constexpr int kPlaneRegisters = 32;
+#elif HWY_TARGET == HWY_SCALAR
+inline constexpr int kPlaneRegisters = 1;
+#else
+inline constexpr int kPlaneRegisters = 16;
+#endif
+
+using PlaneTag = hn::CappedTag<float, 16>;
+using PlaneVec = hn::Vec<PlaneTag>;
+inline constexpr int64_t kPlaneLanes = static_cast<int64_t>(hn::MaxLanes(PlaneTag()));
+
+// The first `count` floats, zeros behind. Reads nothing else. REQUIRES: 0 <= count < a vector's lanes.
+HWY_INLINE PlaneVec LoadTail(const float* from, int64_t count) {
+  const PlaneTag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float tail[kPlaneLanes] = {};
+  for (int64_t i = 0; i < count; ++i) tail[i] = from[i];
+  return hn::Load(d, tail);
+#else
+  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
+#endif
+}
+
+// Stores them. Writes nothing else.
+HWY_INLINE void StoreTail(PlaneVec v, float* to, int64_t count) {
+  const PlaneTag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN float tail[kPlaneLanes];
+  hn::Store(v, d, tail);
+  for (int64_t i = 0; i < count; ++i) to[i] = tail[i];
+#else
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, to);
+#endif
+}
+
+inline void PlaceRows(const PlaneRows& rows) {
+  const PlaneTag d;
+  const int64_t whole = rows.count / kPlaneLanes * kPlaneLanes, rest = rows.count - whole;
+  const float* from = rows.from;
+  float* to = rows.to;
+  for (int64_t r = 0; r < rows.rows; ++r, from += rows.from_row, to += rows.to_row) {
+    for (int64_t i = 0; i < whole; i += kPlaneLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    if (rest > 0) hn::StoreU(LoadTail(from + whole, rest), d, to + whole);
+  }
+}
+
+inline void TakeRows(const PlaneRows& rows) {
+  const PlaneTag d;
+  const int64_t whole = rows.count / kPlaneLanes * kPlaneLanes, rest = rows.count - whole;
+  const float* from = rows.from;
+  float* to = rows.to;
+  for (int64_t r = 0; r < rows.rows; ++r, from += rows.from_row, to += rows.to_row) {
+    for (int64_t i = 0; i < whole; i += kPlaneLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+    if (rest > 0) StoreTail(hn::LoadU(d, from + whole), to + whole, rest);
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+inline void SplitRows(const PlaneRows& rows, float* odd) {
+  for (int64_t r = 0; r < rows.rows; ++r) {
+    for (int64_t i = 0; i < rows.count; ++i) {
+      (i % 2 == 0 ? rows.to : odd)[r * rows.to_row + i / 2] = rows.from[r * rows.from_row + i];
+    }
+  }
+}
+#else
+inline void SplitRows(const PlaneRows& rows, float* odd) {
+  const PlaneTag d;
+  const int64_t whole = rows.count / (2 * kPlaneLanes) * (2 * kPlaneLanes), rest = rows.count - whole;
+  const int64_t low = HWY_MIN(rest, kPlaneLanes);
+  const float* from = rows.from;
+  float* even = rows.to;
+  for (int64_t r = 0; r < rows.rows; ++r, from += rows.from_row, even += rows.to_row, odd += rows.to_row) {
+    for (int64_t i = 0; i < whole; i += 2 * kPlaneLanes) {
+      const PlaneVec a = hn::LoadU(d, from + i), b = hn::LoadU(d, from + i + kPlaneLanes);
+      hn::StoreU(hn::ConcatEven(d, b, a), d, even + i / 2);
+      hn::StoreU(hn::ConcatOdd(d, b, a), d, odd + i / 2);
+    }
+    if (rest == 0) continue;
+    const PlaneVec a = low == kPlaneLanes ? hn::LoadU(d, from + whole) : LoadTail(from + whole, low);
+    const PlaneVec b = rest > low ? LoadTail(from + whole + low, rest - low) : hn::Zero(d);
+    hn::StoreU(hn::ConcatEven(d, b, a), d, even + whole / 2);
+    hn::StoreU(hn::ConcatOdd(d, b, a), d, odd + whole / 2);
+  }
+}
+
+#endif
+
+inline void ReduceVectors(const float* vectors, int64_t count, float* sums) {
+  const PlaneTag d;
+  for (int64_t i = 0; i < count; ++i) sums[i] = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, vectors + i * kPlaneLanes)));
+}
+
+// Few sums would wait for one another: each is kept several times then.
+constexpr int SumsAtOnce(int sums) { return sums >= 6 ? 1 : sums >= 3 ? 2 : 4; }
+
+template <int kRows, int kColumns>
+void SumPlane(const PlaneSumsCall& call) {
+  constexpr int kAtOnce = SumsAtOnce(kRows * kColumns);
+  const PlaneTag d;
+  const int64_t x_row = call.x_row, g_row = call.g_row;
+  const char *ahead = call.ahead.read, *ahead_too = call.ahead.write;
+  const int64_t ahead_step = call.ahead.read_step, ahead_too_step = call.ahead.write_step;
+  PlaneVec acc[kAtOnce][kRows][kColumns];
+#pragma GCC unroll 4
+  for (int u = 0; u < kAtOnce; ++u) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int s = 0; s < kColumns; ++s) acc[u][r][s] = hn::Zero(d);
+    }
+  }
+  const auto add = [&](PlaneVec(&to)[kRows][kColumns], const float* x, const float* g) HWY_ATTR {
+    __builtin_prefetch(ahead, 0, 3);
+    __builtin_prefetch(ahead_too, 0, 3);
+    ahead += ahead_step;
+    ahead_too += ahead_too_step;
+    PlaneVec gradient[kRows];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r, g -= g_row) gradient[r] = hn::LoadU(d, g);
+#pragma GCC unroll 8
+    for (int s = 0; s < kColumns; ++s) {
+      const PlaneVec source = hn::LoadU(d, x + s);
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each row
+#pragma GCC unroll 8
+      for (int r = 0; r < kRows; ++r) to[r][s] = hn::MulAdd(gradient[r], source, to[r][s]);
+    }
+  };
+  for (int64_t v = 0; v < call.vectors; ++v) {
+    const float *x = call.x + v * kPlaneLanes, *g = call.g + v * kPlaneLanes;
+    int64_t y = 0;
+    for (; y + kAtOnce <= call.rows; y += kAtOnce) {
+#pragma GCC unroll 4
+      for (int u = 0; u < kAtOnce; ++u, x += x_row, g += g_row) add(acc[u], x, g);
+    }
+    if constexpr (kAtOnce > 1) {
+      for (; y < call.rows; ++y, x += x_row, g += g_row) add(acc[0], x, g);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+    float* to = call.sums + r * call.sums_row;
+#pragma GCC unroll 8
+    for (int s = 0; s < kColumns; ++s, to += call.sums_column) {
+      PlaneVec sum = acc[0][r][s];
+#pragma GCC unroll 4
+      for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][r][s]);
+      hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
+    }
+  }
+}
+
+HWY_INLINE void AskFor(int64_t lines, Ahead* ahead) {
+  constexpr int64_t kLineBytes = 64;
+  for (int64_t i = 0; i < lines; ++i) {
+    __builtin_prefetch(ahead->read + i * kLineBytes, 0, 3);
+    __builtin_prefetch(ahead->write + i * kLineBytes, 1, 3);
+  }
+  ahead->read += ahead->read_step;
+  ahead->write += ahead->write_step;
+}
+
+// kAtOnce vectors of kRows rows of results, of whose last vector `last_lanes` are stored, all where that is 0.
+template <int kRows, int kTaps, int kAtOnce>
+HWY_INLINE void StencilBlock(const PlaneStencilCall& call, const float* source, float* result, int last_lanes,
+                             Ahead* ahead) {
+  const PlaneTag d;
+  const int64_t source_row = call.source_row, tap_row = call.tap_row;
+  PlaneVec acc[kAtOnce][kRows];
+#pragma GCC unroll 8
+  for (int v = 0; v < kAtOnce; ++v) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) acc[v][r] = hn::Zero(d);
+  }
+  const float* column_taps = call.taps;
+  for (int64_t j = 0; j < call.columns; ++j, column_taps += call.tap_column) {
+    AskFor(call.ahead_lines, ahead);
+    const float *at = source + j, *tap_at = column_taps;
+    PlaneVec tap[kTaps];
+#pragma GCC unroll 8
+    for (int t = 0; t < kTaps; ++t, tap_at += tap_row) tap[t] = hn::Set(d, *tap_at);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows + kTaps - 1; ++i, at += source_row) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kAtOnce; ++v) {
+        const PlaneVec x = hn::LoadU(d, at + v * kPlaneLanes);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each tap
+#pragma GCC unroll 8
+        for (int t = 0; t < kTaps; ++t) {
+          if (i - t >= 0 && i - t < kRows) acc[v][i - t] = hn::MulAdd(tap[t], x, acc[v][i - t]);
+        }
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r, result += call.result_row) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kAtOnce; ++v) {
+      float* to = result + v * kPlaneLanes;
+      if (v + 1 == kAtOnce && last_lanes > 0) {
+        StoreTail(acc[v][r], to, last_lanes);
+      } else {
+        hn::StoreU(call.accumulate ? hn::Add(hn::LoadU(d, to), acc[v][r]) : acc[v][r], d, to);
+      }
+    }
+  }
+}
+
+template <int kRows, int kTaps, int kAtOnce>
+void StencilPlane(const PlaneStencilCall& call) {
+  const float* source = call.source;
+  float* result = call.result;
+  const int64_t together = call.vectors / kAtOnce * kAtOnce;
+  Ahead ahead = call.ahead;
+  for (int64_t block = 0; block < call.blocks; ++block) {
+    int64_t v = 0;
+    for (; v < together; v += kAtOnce) {
+      StencilBlock<kRows, kTaps, kAtOnce>(call, source + v * kPlaneLanes, result + v * kPlaneLanes,
+                                          v + kAtOnce == call.vectors ? call.last_lanes : 0, &ahead);
+    }
+    if constexpr (kAtOnce > 1) {
+      for (; v < call.vectors; ++v) {
+        StencilBlock<kRows, kTaps, 1>(call, source + v * kPlaneLanes, result + v * kPlaneLanes,
+                                      v + 1 == call.vectors ? call.last_lanes : 0, &ahead);
+      }
+    }
+    source += kRows * call.source_row;
+    result += kRows * call.result_row;
+  }
+}
+
+// ---- the list ------------------------------------------------------------------------------------------------------
+
+template <int kRows, int kColumns>
+void FillColumns(PlaneKernels* kernels) {
+  kernels->sums[kRows][kColumns] = &SumPlane<kRows, kColumns>;
+  kernels->most_columns[kRows] = HWY_MAX(kernels->most_columns[kRows], kColumns);
+  if constexpr (kColumns > 1) FillColumns<kRows, kColumns - 1>(kernels);
+}
+
+template <int kRows, int kAtOnce, int kTaps>
+void FillTaps(PlaneKernels* kernels) {
+  kernels->stencils[kRows][kTaps] = &StencilPlane<kRows, kTaps, kAtOnce>;
+  kernels->at_once[kRows] = kAtOnce;
+  if constexpr (kTaps > 1) FillTaps<kRows, kAtOnce, kTaps - 1>(kernels);
+}
+
+inline const PlaneKernels& PlanesOfTarget() {
+  static const struct Table {
+    PlaneKernels kernels{};
+    Table() {
+      kernels.lanes = static_cast<int>(kPlaneLanes);
+      kernels.target = hwy::TargetName(HWY_TARGET);
+      kernels.place = &PlaceRows;
+      kernels.take = &TakeRows;
+      kernels.split = &SplitRows;
+      kernels.reduce = &ReduceVectors;
+#define CANOPY_PLANE_SUMS(registers, rows, columns) \
+  if constexpr (registers == kPlaneRegisters) FillColumns<rows, columns>(&kernels);
+#define CANOPY_PLANE_STENCIL(registers, rows, at_once) \
+  if constexpr (registers == kPlaneRegisters) FillTaps<rows, at_once, kMostPlaneTaps>(&kernels);
+#include "kernels/planes/kernels.inc"
+#undef CANOPY_PLANE_STENCIL
+#undef CANOPY_PLANE_SUMS
+    }
+  } table;
+  return table.kernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace canopy::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // CANOPY_KERNELS_PLANES_BODY_INL_H_
