@@ -26,7 +26,7 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
-constexpr double kEfficiencyOfFew = 0.65;  // up to kFew input channels: rows of a tile
+constexpr double kEfficiencyOfFew = 0.55;  // up to kFew input channels: rows of a tile
 constexpr int64_t kFew = 4;
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAConvertedElem = 1.6;  // likewise

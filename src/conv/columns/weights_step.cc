@@ -23,14 +23,14 @@ constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.9;  // of the tiles, operands in the L2
+constexpr double kEfficiency = 0.93;  // of the tiles, operands in the L2
 constexpr double kWorkASlabElem = 1;
 constexpr double kWorkAPairedElem = 2;  // likewise
 constexpr double kWorkASlabRow = 20;
-constexpr double kWorkAConvertedRow = 60;  // likewise; or one output channel of a strip
+constexpr double kWorkAConvertedRow = 40;  // likewise; or one output channel of a strip
 constexpr double kWorkARunVector = 3;      // copying one vector of a run
 constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
-constexpr double kWorkAConvertedElem = 1;
+constexpr double kWorkAConvertedElem = 0.8;
 constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
