@@ -8,14 +8,13 @@ namespace canopy::conv {
 
 void PairReader::FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const {
   if (plain_ && step == 2) {
-    kernels::Lines().zip_seconds(base_ + first, alone ? nullptr : base_ + first + distance, count, to);
+    lines_.zip_seconds(base_ + first, alone ? nullptr : base_ + first + distance, count, to);
     return;
   }
   uint16_t even[kChunk], odd[kChunk];
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t run = std::min(kChunk, count - i), offset = first + i * step;
-    kernels::Lines().zip(Line(offset, step, run, even), alone ? nullptr : Line(offset + distance, step, run, odd), run,
-                         to + i);
+    lines_.zip(Line(offset, step, run, even), alone ? nullptr : Line(offset + distance, step, run, odd), run, to + i);
   }
 }
 

@@ -17,7 +17,8 @@ class PairReader {
       : base_(static_cast<const uint16_t*>(base)),
         plain_(dtype == numerics::DType::kBFloat16 && rule.input_rounding == numerics::InputRounding::kNone),
         reader_(base, dtype, rule),
-        narrow_(kernels::convert::SelectStoreRow(numerics::DType::kBFloat16, false)) {}
+        narrow_(kernels::convert::SelectStoreRow(numerics::DType::kBFloat16, false)),
+        lines_(kernels::Lines()) {}
 
   // From here on elements that are not finite read as 1 with their sign.
   void TakeFiniteOnly() {
@@ -45,6 +46,7 @@ class PairReader {
   bool plain_;  // BF16 as it is
   LineReader reader_;
   kernels::convert::StoreRowFn narrow_;
+  const kernels::LineKernels& lines_;  // asked for once: lines are short
 };
 
 }  // namespace canopy::conv

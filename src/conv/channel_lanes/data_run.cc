@@ -19,6 +19,7 @@ class DataRun {
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
+        weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
   void Run() const {
@@ -91,8 +92,12 @@ class DataRun {
         const kernels::GatherTiles& tiles = panels.tiles(block, panel);
         const int64_t results = std::min<int64_t>(tiles.lanes, s_.result_channels_ - first);
         const WeightBlock weights{WeightOffset(group, c, first), shape.channels, results, tiles.lanes};
-        PackWeights(weight_, s_.weight_, weights, scratch.lines, scratch.weight_offsets, scratch.weights);
-        if (s_.dot_rate_ > 0) PairUpWeights(s_.weight_.taps, weights, scratch.weights);
+        if (s_.dot_rate_ > 0) {
+          PackWeightPairs(weight_, weight_pairs_, s_.weight_, weights, scratch.lines, scratch.weight_offsets,
+                          scratch.weights);
+        } else {
+          PackWeights(weight_, s_.weight_, weights, scratch.lines, scratch.weight_offsets, scratch.weights);
+        }
         Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, scratch);
       }
       c += s_.chunk_;
@@ -217,6 +222,7 @@ class DataRun {
   LineReader source_;
   PairReader source_pairs_;  // with dot products
   LineReader weight_;
+  PairReader weight_pairs_;  // with dot products
   LineWriter result_;
 };
 

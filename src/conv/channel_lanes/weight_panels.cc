@@ -98,6 +98,18 @@ class Packer {
   float* packed_;
 };
 
+// Pairs of source channels of what PackWeights packed, in place: row by row forwards, for a row of pairs never lies
+// behind the rows that it is made of.
+void PairUp(int64_t taps, const WeightBlock& block, float* packed) {
+  float* to = packed;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const float* from = packed + tap * block.sources * block.lanes;
+    for (int64_t k = 0; k < block.sources; k += 2, from += 2 * block.lanes, to += block.lanes) {
+      kernels::Lines().zip_upper(from, k + 1 < block.sources ? from + block.lanes : nullptr, block.lanes, to);
+    }
+  }
+}
+
 }  // namespace
 
 WeightView::WeightView(const ConvProblem& problem, bool forward)
@@ -124,13 +136,16 @@ void PackWeights(const LineReader& reader, const WeightView& view, const WeightB
   if (block.sources * block.results > 0) Packer(reader, view, block, scratch, offsets, packed).Run();
 }
 
-// Row by row forwards: a row of pairs never lies behind the rows that it is made of.
-void PairUpWeights(int64_t taps, const WeightBlock& block, float* packed) {
-  float* to = packed;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    const float* from = packed + tap * block.sources * block.lanes;
-    for (int64_t k = 0; k < block.sources; k += 2, from += 2 * block.lanes, to += block.lanes) {
-      kernels::Lines().zip_upper(from, k + 1 < block.sources ? from + block.lanes : nullptr, block.lanes, to);
+void PackWeightPairs(const LineReader& reader, const PairReader& pairs, const WeightView& view,
+                     const WeightBlock& block, const SlabScratch& scratch, int64_t* offsets, float* packed) {
+  if (view.runs != WeightView::Runs::kResultChannels) {
+    PackWeights(reader, view, block, scratch, offsets, packed);
+    return PairUp(view.taps, block, packed);
+  }
+  for (int64_t tap = 0; tap < view.taps; ++tap) {
+    for (int64_t k = 0; k < block.sources; k += 2, packed += block.lanes) {
+      pairs.FetchLine(block.offset + view.TapOffset(tap) + k * view.source_stride, view.source_stride,
+                      k + 1 == block.sources, 1, block.results, packed);
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "conv/channel_lanes/slab.h"
+#include "conv/pair_reader.h"
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
 
@@ -47,10 +48,11 @@ struct WeightBlock {
 void PackWeights(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
                  int64_t* offsets, float* packed);
 
-// Makes pairs of source channels, in BF16, of what PackWeights packed, in place:
-//   packed[(tap * pairs + pair) * block.lanes + result]; 0 completes the last pair.
-// REQUIRES: lanes is a multiple of 16.
-void PairUpWeights(int64_t taps, const WeightBlock& block, float* packed);
+// Likewise with pairs of source channels, in BF16: packed[(tap * pairs + pair) * block.lanes + result]; 0 completes the
+// last pair. `packed` has room for single channels.
+// REQUIRES: block.lanes is a multiple of 16; both readers read the same weights.
+void PackWeightPairs(const LineReader& reader, const PairReader& pairs, const WeightView& view,
+                     const WeightBlock& block, const SlabScratch& scratch, int64_t* offsets, float* packed);
 
 }  // namespace canopy::conv::channel_lanes
 
