@@ -28,6 +28,7 @@ constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
 constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
 constexpr double kWorkAPackedWeight = 1;  // transposing one element
 constexpr double kWorkASlabElem = 1.2;
+constexpr double kWorkACopiedElem = 0.5;  // likewise
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAConvertedStore = 3;  // likewise
 constexpr double kWorkATileVector = 2;      // adding to one vector of a result
@@ -105,13 +106,15 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
+  // Channels that lie side by side are copied as they are, else transposed.
+  const double slab_elem = dot_rate_ > 0 && source_.strides[1] == 1 ? kWorkACopiedElem : kWorkASlabElem;
+  const double store =
+      result_.dtype == numerics::DType::kFloat32 || result_.strides[1] == 1 ? kWorkAStore : kWorkAConvertedStore;
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
-  cut.work =
-      reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
-      boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
-      reach.pixels * blocks * channels * kWorkASlabElem +
-      positions * vectors * 16 * (result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore) +
-      positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
+  cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
+             boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
+             reach.pixels * blocks * channels * slab_elem + positions * vectors * 16 * store +
+             positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
   cut.work *= static_cast<double>(g.groups);
   return cut;
 }
