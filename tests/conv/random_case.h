@@ -161,8 +161,11 @@ inline void DrawFast(Draw* draw, Geometry* g) {
   g->groups = (*draw)(0, 2) == 0 ? 2 : 1;
   g->input_channels = g->groups * ((*draw)(0, 9) == 0 ? 130 : channels[(*draw)(0, 6)]);
   g->output_channels = g->groups * ((*draw)(0, 9) == 0 ? 130 : channels[(*draw)(0, 6)]);
-  g->kernel = {(*draw)(0, 2) == 0 ? (*draw)(2, 4) : 1, 3, 3};
-  g->output_size = {(*draw)(1, 3), (*draw)(1, 10), (*draw)(1, 14)};
+  const Extent3 kernels[] = {{1, 3, 3}, {1, 3, 3}, {2, 3, 3}, {3, 3, 3}, {4, 3, 3}, {1, 1, 3},
+                             {1, 3, 1}, {3, 1, 1}, {3, 3, 1}, {3, 1, 3}, {2, 1, 3}};
+  g->kernel = kernels[(*draw)(0, 10)];
+  const bool plane = g->kernel[1] == 3 && g->kernel[2] == 3;
+  g->output_size = {(*draw)(1, plane ? 3 : 6), (*draw)(1, plane ? 10 : 6), (*draw)(1, 14)};
   for (int a = 0; a < 3; ++a) {
     g->pad_begin[a] = (*draw)(0, 5) == 0 ? (*draw)(3, 7) : (*draw)(0, 2);
     g->input_size[a] = std::max<int64_t>(1, g->output_size[a] + g->kernel[a] - 1 - g->pad_begin[a] - (*draw)(0, 2));
