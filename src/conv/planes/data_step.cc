@@ -118,9 +118,11 @@ double DataStep::CountWork(const ConvProblem& problem) const {
   const int64_t rows = band_cut_.rows, taps = base::CeilDiv(rows_.taps(), band_cut_.parts);
   const int64_t blocks = base::CeilDiv(rows_.results(), rows) * band_cut_.parts;
   const int64_t at_once = std::min<int64_t>(vectors_, kernels::Planes().at_once[rows]);
-  // Four cycles until a sum is ready for its next term; a load of an unaligned vector takes one.
+  // Four cycles until a sum is ready for its next term; a load of an unaligned vector takes one, and more where each
+  // serves a single term.
   const double products = static_cast<double>(rows * taps), latency = 8.0 * static_cast<double>(taps) / at_once;
-  const double loads = 2.0 * static_cast<double>(rows + taps - 1) + static_cast<double>(taps) / at_once;
+  const double load = rows * taps == 1 ? 3.4 : 2.0;
+  const double loads = load * static_cast<double>(rows + taps - 1) + static_cast<double>(taps) / at_once;
   const double column = std::max({products, latency, loads});
   work += static_cast<double>(blocks * vectors_) *
           (static_cast<double>(columns_.taps()) * column + kBlockWork / at_once + 2.0 * static_cast<double>(rows));
