@@ -19,6 +19,7 @@ constexpr int64_t kTilesOfTerms = 128;  // neighbours share windows
 constexpr int64_t kTilesOfLines = 256, kFewTilesOfLines = 64;
 constexpr int64_t kLeastTilesOfALine = 2;               // of a box: neighbours share pixels
 constexpr int64_t kLineWindowBytes = int64_t{3} << 20;  // of a box
+constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: small planes have windows for each term
 constexpr int64_t kBoxesAThread = 4;
 constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
 constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
@@ -83,6 +84,10 @@ void DataStep::ChooseTiling(const Geometry& g) {
     tiling_ = tiling;
     terms_chunk_ = std::max<int64_t>(1, kTerms / tiling.terms() / kKernelChunk) * kKernelChunk;
     boxes_ = MakeBoxes(g, MostTiles());
+    for (int64_t tiles = MostTiles() / 2;
+         tiles >= kLeastTiles && window_floats() * int64_t{sizeof(float)} > kWindowBytes; tiles /= 2) {
+      boxes_ = MakeBoxes(g, tiles);
+    }
   };
   Tiling best;
   for (const Tiling& tiling : Tilings(g.kernel)) {
@@ -161,12 +166,14 @@ void DataStep::ChooseCut(const Geometry& g) {
   block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
   const bool all = block_units_ == units(g);
   if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
-  // One unit's kernels and one box's windows must fit.
-  for (int64_t tiles = MostTiles() - 8; tiles >= kLeastTiles && bytes + box_bytes_now() > budget; tiles -= 8) {
+  // The units' kernels must fit, and the windows of enough boxes for every thread to have a panel of one.
+  const int64_t least = CeilDiv(exec::ThreadCount(), block_units_);
+  const auto bytes_now = [&] { return block_units_ * bytes + least * box_bytes_now(); };
+  for (int64_t tiles = MostTiles() - 8; tiles >= kLeastTiles && bytes_now() > budget; tiles -= 8) {
     boxes_ = MakeBoxes(g, tiles);
   }
-  const int64_t box_bytes = box_bytes_now();
-  batch_boxes_ = std::clamp<int64_t>((budget - block_units_ * bytes) / box_bytes, 1, boxes_.count());
+  const int64_t most = std::max<int64_t>(1, (budget - block_units_ * bytes) / box_bytes_now());
+  batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
 }
 
 // Of source, result and weights.

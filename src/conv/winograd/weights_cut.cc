@@ -26,7 +26,7 @@ constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose e
 constexpr double kRoomShare = 0.15, kMostTensorBytes = 1e15;
 constexpr int64_t kRoomBytes = int64_t{8} << 20;
 constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
-constexpr int64_t kMostSumsBytes = int64_t{3} << 20;  // of all segments
+constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
 enum Way { kTogether, kTogetherWithAllOutputs, kApart };
 
 // In units of Step::Work.
@@ -158,8 +158,11 @@ void WeightsStep::CutSegments(WeightsCut* cut) const {
   cut->segment_chunks = cut->chunks;
   if (!cut->apart) return;
   const int64_t blocks = Blocks(*cut), bytes = blocks * cut->sums_floats() * static_cast<int64_t>(sizeof(float));
-  const int64_t most = std::max<int64_t>(1, std::min(cut->chunks, kMostSumsBytes / bytes));
-  cut->segment_chunks = CeilDiv(cut->chunks, std::min(most, CeilDiv(kEnoughJobs, blocks)));
+  int64_t most = std::max<int64_t>(1, std::min(cut->chunks, kMostSumsBytes / bytes));
+  // Threads share five jobs badly: rather more than enough, or else a multiple of four.
+  while (most > 1 && blocks * most < kEnoughJobs && blocks * most % kFewestJobs != 0) --most;
+  const int64_t enough = std::max<int64_t>(1, cut->chunks / CeilDiv(kEnoughJobs, blocks));
+  cut->segment_chunks = std::max(enough, CeilDiv(cut->chunks, most));
   cut->segments = CeilDiv(cut->chunks, cut->segment_chunks);
 }
 
