@@ -17,6 +17,8 @@ constexpr double kOrientationMargin = 1.25;  // how much padding a friendlier st
 constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
 constexpr double kWorkASegment = 60;      // starting a stretch of neighbours
 constexpr double kWorkAStride = 4;        // an element that has no neighbour beside it
+constexpr double kWorkAStore = 1.5;
+constexpr double kWorkAStridedStore = 20;  // likewise, beside no neighbour
 
 }  // namespace
 
@@ -42,6 +44,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const double packed = rows * static_cast<double>(lane_blocks_) + lanes * static_cast<double>(row_blocks_);
   work_ = static_cast<double>(g.groups) * static_cast<double>(pixels_ + 4) *
           (rows * lanes / (16 * tile_.efficiency) + packed * elem);
+  const auto& strides = problem.weight_result.strides;
+  const bool beside = strides[channels_are_lanes_ ? 0 : g.kernel[2] > 1 ? 4 : 1] == 1;
+  work_ += static_cast<double>(g.groups) * rows * lanes * (beside ? kWorkAStore : kWorkAStridedStore);
 }
 
 // Columns are lanes, so that a result row is stored as it lies in OIHW weights; channels where those lie side by side
@@ -50,7 +55,9 @@ void WeightsStep::ChooseSides(const ConvProblem& problem) {
   double columns_cost = 0, channels_cost = 0;
   const kernels::GemmTile& by_columns = ChooseTile(channels_, columns_, &columns_cost);
   const kernels::GemmTile& by_channels = ChooseTile(columns_, channels_, &channels_cost);
-  const bool channels_contiguous = problem.weight_result.strides[0] == 1 && problem.weight_result.strides[4] != 1;
+  const auto& strides = problem.weight_result.strides;
+  const bool columns_contiguous = strides[problem.geometry.kernel[2] > 1 ? 4 : 1] == 1;
+  const bool channels_contiguous = strides[0] == 1 && !columns_contiguous;
   channels_are_lanes_ = channels_contiguous ? channels_cost <= columns_cost * kOrientationMargin
                                             : channels_cost * kOrientationMargin < columns_cost;
   tile_ = channels_are_lanes_ ? by_channels : by_columns;
