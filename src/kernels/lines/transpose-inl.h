@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that exchange rows and columns, to be included inside a namespace and under the compiler options of an
+// instruction set.
+
+#if HWY_TARGET == HWY_SCALAR
+inline void Interleave4(const float* const lines[4], int64_t count, int64_t stride, float* HWY_RESTRICT to) {
+  for (int64_t i = 0; i < count; ++i) {
+    for (int r = 0; r < 4; ++r) to[i * stride + r] = lines[r][i];
+  }
+}
+#else
+// Within each 128-bit block, four rows of four become four columns of four.
+template <class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V& r0, V& r1, V& r2, V& r3) {
+  const hn::RepartitionToWide<D> dw;
+  const V a0 = hn::InterleaveLower(d, r0, r1), a1 = hn::InterleaveLower(d, r2, r3);
+  const V b0 = hn::InterleaveUpper(d, r0, r1), b1 = hn::InterleaveUpper(d, r2, r3);
+  r0 = hn::BitCast(d, hn::InterleaveLower(dw, hn::BitCast(dw, a0), hn::BitCast(dw, a1)));
+  r1 = hn::BitCast(d, hn::InterleaveUpper(dw, hn::BitCast(dw, a0), hn::BitCast(dw, a1)));
+  r2 = hn::BitCast(d, hn::InterleaveLower(dw, hn::BitCast(dw, b0), hn::BitCast(dw, b1)));
+  r3 = hn::BitCast(d, hn::InterleaveUpper(dw, hn::BitCast(dw, b0), hn::BitCast(dw, b1)));
+}
+
+inline void Interleave4(const float* const lines[4], int64_t count, int64_t stride, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  HWY_ALIGN float columns[4][kLanes];
+  for (int64_t i = 0; i < count; i += kLanes) {
+    auto r0 = hn::LoadU(d, lines[0] + i), r1 = hn::LoadU(d, lines[1] + i);
+    auto r2 = hn::LoadU(d, lines[2] + i), r3 = hn::LoadU(d, lines[3] + i);
+    TransposeBlocks(d, r0, r1, r2, r3);
+    hn::Store(r0, d, columns[0]);
+    hn::Store(r1, d, columns[1]);
+    hn::Store(r2, d, columns[2]);
+    hn::Store(r3, d, columns[3]);
+    const int64_t rest = HWY_MIN(kLanes, count - i);
+    if (rest == kLanes) {
+#pragma GCC unroll 16
+      for (int64_t j = 0; j < kLanes; ++j) std::memcpy(to + j * stride, &columns[j % 4][j / 4 * 4], 16);
+    } else {
+      for (int64_t j = 0; j < rest; ++j) std::memcpy(to + j * stride, &columns[j % 4][j / 4 * 4], 16);
+    }
+    to += kLanes * stride;
+  }
+}
+
+#endif
+
+inline void TransposeByElements(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                                float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[column_offsets[j] + i] = from[i * step + j];
+  }
+}
+
+#if HWY_TARGET == HWY_SCALAR
+inline void Transpose(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
+                      const int64_t* column_offsets) {
+  TransposeByElements(from, step, rows, columns, to, column_offsets);
+}
+#else
+// kLanes rows become kLanes columns. Arrays of vectors: everything is unrolled and stays in registers.
+template <class D, class V = hn::Vec<D> >
+HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  // Within blocks: then vector 4g + j holds, in block b, column 4b + j of rows 4g..4g+3.
+#pragma GCC unroll 4
+  for (int g = 0; g < kLanes; g += 4) TransposeBlocks(d, v[g], v[g + 1], v[g + 2], v[g + 3]);
+    // The blocks themselves.
+#if HWY_TARGET <= HWY_AVX3
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const V low0 = hn::ConcatLowerLower(d, v[8 + j], v[j]), low1 = hn::ConcatLowerLower(d, v[12 + j], v[4 + j]);
+    const V high0 = hn::ConcatUpperUpper(d, v[8 + j], v[j]), high1 = hn::ConcatUpperUpper(d, v[12 + j], v[4 + j]);
+    v[j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(low1), low0);
+    v[4 + j] = hn::OddEvenBlocks(low1, hn::SwapAdjacentBlocks(low0));
+    v[8 + j] = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(high1), high0);
+    v[12 + j] = hn::OddEvenBlocks(high1, hn::SwapAdjacentBlocks(high0));
+  }
+#elif HWY_TARGET == HWY_AVX2
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const V low = hn::ConcatLowerLower(d, v[4 + j], v[j]), high = hn::ConcatUpperUpper(d, v[4 + j], v[j]);
+    v[j] = low;
+    v[4 + j] = high;
+  }
+#endif
+}
+
+inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                      float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+  const hn::ScalableTag<float> d;
+  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  int64_t i = 0;
+  // The offsets of small kernels: a square of them would be nearly empty.
+  for (; columns == 3 && step == 3 && i + kLanes <= rows; i += kLanes) {
+    V v0, v1, v2;
+    hn::LoadInterleaved3(d, from + 3 * i, v0, v1, v2);
+    hn::StoreU(v0, d, to + column_offsets[0] + i);
+    hn::StoreU(v1, d, to + column_offsets[1] + i);
+    hn::StoreU(v2, d, to + column_offsets[2] + i);
+  }
+  for (; i < rows; i += kLanes) {
+    const int64_t row_count = HWY_MIN(kLanes, rows - i);
+    const auto row_mask = hn::FirstN(d, static_cast<size_t>(row_count));
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      const int64_t column_count = HWY_MIN(kLanes, columns - j);
+      const float* HWY_RESTRICT corner = from + i * step + j;
+      const int64_t* HWY_RESTRICT offsets = column_offsets + j;
+      V v[kLanes];
+      if (row_count == kLanes && column_count == kLanes) {
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) v[r] = hn::LoadU(d, corner + r * step);
+        TransposeSquare(d, v);
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) hn::StoreU(v[r], d, to + offsets[r] + i);
+        continue;
+      }
+#if HWY_MEM_OPS_MIGHT_FAULT
+      (void)row_mask;
+      TransposeByElements(corner, step, row_count, column_count, to + i, offsets);
+#else
+      const auto column_mask = hn::FirstN(d, static_cast<size_t>(column_count));
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLanes; ++r) {
+        v[r] = r < row_count ? hn::MaskedLoad(column_mask, d, corner + r * step) : hn::Zero(d);
+      }
+      TransposeSquare(d, v);
+#pragma GCC unroll 16
+      for (int64_t r = 0; r < kLanes; ++r) {
+        if (r < column_count) hn::BlendedStore(v[r], row_mask, d, to + offsets[r] + i);
+      }
+#endif
+    }
+  }
+}
+#endif
+
+inline void Interleave(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                       float* HWY_RESTRICT to) {
+  int64_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  for (; rows == 2 && j + kLanes <= columns; j += kLanes) {
+    hn::StoreInterleaved2(hn::LoadU(d, from + j), hn::LoadU(d, from + step + j), d, to + 2 * j);
+  }
+  if (rows > 2) {
+    constexpr int64_t kColumns = 64;
+    int64_t offsets[kColumns];
+    for (int64_t i = 0; i < kColumns; ++i) offsets[i] = i * rows;
+    for (; j < columns; j += kColumns) {
+      Transpose(from + j, step, rows, HWY_MIN(kColumns, columns - j), to + j * rows, offsets);
+    }
+  }
+#endif
+  for (; j < columns; ++j) {
+    for (int64_t i = 0; i < rows; ++i) to[j * rows + i] = from[i * step + j];
+  }
+}
