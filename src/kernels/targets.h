@@ -5,7 +5,10 @@
 #ifndef CANOPY_KERNELS_TARGETS_H_
 #define CANOPY_KERNELS_TARGETS_H_
 
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+// Vector registers of the instruction set that is being compiled for; 1: it has no vectors.
+#define CANOPY_VECTOR_REGISTERS \
+  (HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : HWY_TARGET == HWY_SCALAR ? 1 : 16)
 
 #endif  // CANOPY_KERNELS_TARGETS_H_

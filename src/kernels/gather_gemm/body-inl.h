@@ -21,13 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #include "kernels/gather_gemm/tiles-inl.h"
 
 struct GatherMath {
-#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
-  static constexpr int kRegisters = 32;
-#elif HWY_TARGET == HWY_SCALAR
-  static constexpr int kRegisters = 1;
-#else
-  static constexpr int kRegisters = 16;
-#endif
+  static constexpr int kRegisters = CANOPY_VECTOR_REGISTERS;
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
   static constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));

@@ -16,14 +16,6 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
-inline constexpr int kVectorRegisters = 32;
-#elif HWY_TARGET == HWY_SCALAR
-inline constexpr int kVectorRegisters = 1;
-#else
-inline constexpr int kVectorRegisters = 16;
-#endif
-
 // kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
 // into memory.
 template <int kRows, int kVectors>
@@ -90,7 +82,7 @@ inline GemmTileList TilesOfTarget() {
     int count = 0;
     Table() {
 #define CANOPY_GEMM_TILE(registers, rows, vectors, efficiency) \
-  if constexpr (registers == kVectorRegisters)                 \
+  if constexpr (registers == CANOPY_VECTOR_REGISTERS)          \
     tiles[count++] = {rows, (vectors)*kLanes, efficiency, &GemmTileBody<rows, vectors>};
 #include "kernels/gemm/kernels.inc"
 #undef CANOPY_GEMM_TILE

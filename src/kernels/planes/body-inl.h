@@ -18,14 +18,6 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
-inline constexpr int kPlaneRegisters = 32;
-#elif HWY_TARGET == HWY_SCALAR
-inline constexpr int kPlaneRegisters = 1;
-#else
-inline constexpr int kPlaneRegisters = 16;
-#endif
-
 using PlaneTag = hn::CappedTag<float, 16>;
 using PlaneVec = hn::Vec<PlaneTag>;
 inline constexpr int64_t kPlaneLanes = static_cast<int64_t>(hn::MaxLanes(PlaneTag()));
@@ -277,9 +269,9 @@ inline const PlaneKernels& PlanesOfTarget() {
       kernels.split = &SplitRows;
       kernels.reduce = &ReduceVectors;
 #define CANOPY_PLANE_SUMS(registers, rows, columns) \
-  if constexpr (registers == kPlaneRegisters) FillColumns<rows, columns>(&kernels);
+  if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillColumns<rows, columns>(&kernels);
 #define CANOPY_PLANE_STENCIL(registers, rows, at_once) \
-  if constexpr (registers == kPlaneRegisters) FillTaps<rows, at_once, kMostPlaneTaps>(&kernels);
+  if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillTaps<rows, at_once, kMostPlaneTaps>(&kernels);
 #include "kernels/planes/kernels.inc"
 #undef CANOPY_PLANE_STENCIL
 #undef CANOPY_PLANE_SUMS

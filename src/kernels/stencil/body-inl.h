@@ -18,14 +18,6 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON
-inline constexpr int kVectorRegisters = 32;
-#elif HWY_TARGET == HWY_SCALAR
-inline constexpr int kVectorRegisters = 1;
-#else
-inline constexpr int kVectorRegisters = 16;
-#endif
-
 template <int kRows, int kTaps, int kAtOnce, bool kBroadcast>
 void StencilBody(const StencilCall& call) {
   const hn::CappedTag<float, kMostLanes> d;
@@ -204,7 +196,7 @@ inline const StencilKernels& StencilsOfTarget() {
     Table() {
       int count = 0;
 #define CANOPY_STENCIL_ROWS(registers, row_count, at_once_count, most) \
-  if constexpr (registers == kVectorRegisters) {                       \
+  if constexpr (registers == CANOPY_VECTOR_REGISTERS) {                \
     rows[count].rows = row_count;                                      \
     rows[count].at_once = at_once_count;                               \
     rows[count].most_taps = most;                                      \
