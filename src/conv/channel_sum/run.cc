@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/tensor_lines.h"
 #include "exec/pool.h"
-#include "kernels/convert/contract.h"
 #include "kernels/lines/contract.h"
 #include "numerics/rounding.h"
 
@@ -16,50 +16,35 @@ constexpr int64_t kRun = 512;      // elements that share FP32 accumulators
 constexpr int64_t kPixels = 32;    // that are added up in FP32 where channels lie side by side
 constexpr int64_t kChannels = 64;  // of a job, where their rows are short
 constexpr int64_t kMostAdjacent = 256, kLeastAdjacent = 32;  // likewise, where they lie side by side
-constexpr int64_t kCacheLine = 64;
 constexpr int64_t kShortRow = 256, kLongRow = 2048;
 
 struct Source {
-  const char* base;
-  numerics::DType dtype;
+  LineReader reader;
   std::array<int64_t, 5> strides;
   int64_t batch, channels;
   Extent3 size;
-  kernels::convert::LoadRowFn load_row;
-
-  float Load(int64_t element) const {
-    return numerics::LoadElement(base + element * numerics::ElementBytes(dtype), dtype);
-  }
 };
 
 Source SourceOf(const ConvProblem& p, Computation computation, const Buffers& b) {
   const Geometry& g = p.geometry;
   const bool from_output = computation == kBiasFromOutput;
   const Operand& operand = from_output ? p.output : p.input;
-  return {static_cast<const char*>(from_output ? b.output : b.input),
-          operand.dtype,
-          operand.strides,
-          g.batch,
-          from_output ? g.output_channels : g.input_channels,
-          from_output ? g.output_size : g.input_size,
-          kernels::convert::SelectLoadRow(operand.dtype, numerics::NumericRule{})};
+  return {LineReader(from_output ? b.output : b.input, operand.dtype, numerics::NumericRule{}), operand.strides,
+          g.batch, from_output ? g.output_channels : g.input_channels, from_output ? g.output_size : g.input_size};
 }
 
 double SumRow(const Source& s, int64_t offset, int64_t count) {
   double sum = 0;
-  float buffer[kRun];
+  float buffer[kRun + kernels::kLineSlack];
   for (int64_t i = 0; i < count; i += kRun) {
-    const int64_t run = std::min(kRun, count - i);
-    if (s.dtype == numerics::DType::kFloat32 && s.strides[4] == 1) {
-      sum += kernels::Lines().sum(reinterpret_cast<const float*>(s.base) + offset + i, run);
-      continue;
+    const int64_t run = std::min(kRun, count - i), from = offset + i * s.strides[4];
+    const float* row = s.reader.Direct(from, s.strides[4]);
+    if (row == nullptr) {
+      const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
+      s.reader.Fetch(from, &whole, 1, s.strides[4], run, buffer);
+      row = buffer;
     }
-    if (s.strides[4] == 1) {
-      s.load_row(s.base + (offset + i) * numerics::ElementBytes(s.dtype), run, buffer);
-    } else {
-      for (int64_t j = 0; j < run; ++j) buffer[j] = s.Load(offset + (i + j) * s.strides[4]);
-    }
-    sum += kernels::Lines().sum(buffer, run);
+    sum += kernels::Lines().sum(row, run);
   }
   return sum;
 }
@@ -90,34 +75,24 @@ void SumChannels(const Source& s, int64_t first, int64_t count, double* sums) {
   });
 }
 
-// The next pixels' channels: short stretches of memory, which the processor does not foresee.
-void Prefetch(const Source& s, const char* from, int64_t count) {
-  const int64_t bytes = count * numerics::ElementBytes(s.dtype);
-  for (int64_t i = 0; i < kPixels; ++i, from += s.strides[4] * numerics::ElementBytes(s.dtype)) {
-    for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(from + at);
-  }
-}
-
 // Channels side by side: vectors of them.
 void SumAdjacentChannels(const Source& s, int64_t first, int64_t count, double* sums) {
   static constexpr int64_t kSamePlace[kPixels] = {};
   float converted[kPixels * kMostAdjacent], partial[kMostAdjacent];
-  const int64_t pixel_bytes = s.strides[4] * numerics::ElementBytes(s.dtype);
   std::fill(sums, sums + count, 0.0);
   ForEachRow(s, [&](int64_t offset) {
     for (int64_t w = 0; w < s.size[2]; w += kPixels) {
-      const int64_t pixels = std::min(kPixels, s.size[2] - w);
-      const char* at = s.base + (offset + first) * numerics::ElementBytes(s.dtype) + w * pixel_bytes;
-      Prefetch(s, at + kPixels * pixel_bytes, count);
+      const int64_t pixels = std::min(kPixels, s.size[2] - w), step = s.strides[4];
+      const int64_t at = offset + first + w * step;
+      // Short stretches of memory, which the processor does not foresee.
+      for (int64_t i = kPixels; i < 2 * kPixels; ++i) s.reader.Prefetch(at + i * step, count);
       std::fill(partial, partial + count, 0.0f);
-      if (s.dtype == numerics::DType::kFloat32) {
-        kernels::Lines().add_rows(reinterpret_cast<const float*>(at), s.strides[4], pixels, count, partial, kSamePlace);
-      } else {
-        for (int64_t i = 0; i < pixels; ++i) {
-          s.load_row(at + i * pixel_bytes, count, converted + i * count);
-        }
-        kernels::Lines().add_rows(converted, count, pixels, count, partial, kSamePlace);
+      const float* rows = s.reader.Direct(at, 1);
+      for (int64_t i = 0; i < pixels && rows == nullptr; ++i) {
+        s.reader.FetchRun(at + i * step, count, converted + i * count);
       }
+      kernels::Lines().add_rows(rows != nullptr ? rows : converted, rows != nullptr ? step : count, pixels, count,
+                                partial, kSamePlace);
       for (int64_t c = 0; c < count; ++c) sums[c] += partial[c];
     }
   });
