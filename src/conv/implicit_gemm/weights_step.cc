@@ -20,6 +20,11 @@ constexpr double kWorkAStride = 4;        // an element that has no neighbour be
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkAStridedStore = 20;  // likewise, beside no neighbour
 
+// Whether the columns of an output channel's weights lie side by side.
+bool ColumnsBeside(const ConvProblem& problem) {
+  return problem.weight_result.strides[problem.geometry.kernel[2] > 1 ? 4 : 1] == 1;
+}
+
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
@@ -44,8 +49,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const double packed = rows * static_cast<double>(lane_blocks_) + lanes * static_cast<double>(row_blocks_);
   work_ = static_cast<double>(g.groups) * static_cast<double>(pixels_ + 4) *
           (rows * lanes / (16 * tile_.efficiency) + packed * elem);
-  const auto& strides = problem.weight_result.strides;
-  const bool beside = strides[channels_are_lanes_ ? 0 : g.kernel[2] > 1 ? 4 : 1] == 1;
+  const bool beside = channels_are_lanes_ ? problem.weight_result.strides[0] == 1 : ColumnsBeside(problem);
   work_ += static_cast<double>(g.groups) * rows * lanes * (beside ? kWorkAStore : kWorkAStridedStore);
 }
 
@@ -55,9 +59,7 @@ void WeightsStep::ChooseSides(const ConvProblem& problem) {
   double columns_cost = 0, channels_cost = 0;
   const kernels::GemmTile& by_columns = ChooseTile(channels_, columns_, &columns_cost);
   const kernels::GemmTile& by_channels = ChooseTile(columns_, channels_, &channels_cost);
-  const auto& strides = problem.weight_result.strides;
-  const bool columns_contiguous = strides[problem.geometry.kernel[2] > 1 ? 4 : 1] == 1;
-  const bool channels_contiguous = strides[0] == 1 && !columns_contiguous;
+  const bool channels_contiguous = problem.weight_result.strides[0] == 1 && !ColumnsBeside(problem);
   channels_are_lanes_ = channels_contiguous ? channels_cost <= columns_cost * kOrientationMargin
                                             : channels_cost * kOrientationMargin < columns_cost;
   tile_ = channels_are_lanes_ ? by_channels : by_columns;
