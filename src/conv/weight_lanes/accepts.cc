@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gradients of large weights over few pixels: what counts is that weights and their gradient are read and written once,
+// where they stand.
+#include <algorithm>
+#include <string>
+
+#include "conv/pointwise/planes.h"
+#include "conv/weight_lanes/shifts.h"
+
+namespace canopy::conv::weight_lanes {
+namespace {
+
+constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kMostPixels = 256;   // of all images: the terms of a weight's gradient are one sum
+constexpr int64_t kMostPadded = 4096;  // input positions of an image, padding included
+
+// Whether a channel's taps are one run, and input channels follow one another.
+bool TapsRun(const Operand& weight, const Extent3& kernel) {
+  const auto& s = weight.strides;
+  return s[4] == 1 && s[3] == kernel[2] && s[2] == kernel[1] * kernel[2] && s[1] == kernel[0] * kernel[1] * kernel[2];
+}
+
+bool SmallImages(const Geometry& g) {
+  const Slab slab(g);
+  const Shifts shifts(g);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (slab.extent[axis] > kMostPadded || shifts.extent[axis] > kMostPadded / g.stride[axis]) return false;
+  }
+  return slab.floats() <= kMostPadded && shifts.floats() <= kMostPadded;
+}
+
+}  // namespace
+
+std::string Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation != kBackwardData && computation != kBackwardWeights) return "it computes gradients only";
+  if (problem.has_bias) return "it adds no bias";
+  const Geometry& g = problem.geometry;
+  const bool weights = computation == kBackwardWeights;
+  if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
+    return "the kernel has more than 1024 offsets";
+  }
+  if (g.group_input_channels() * g.taps() * g.group_output_channels() == 0) return "there are no weights";
+  const Extent3& size = g.output_size;
+  if (g.batch > kMostPixels || size[0] > kMostPixels || size[1] > kMostPixels || size[2] > kMostPixels ||
+      g.batch * size[0] * size[1] * size[2] > kMostPixels) {
+    return "there are more than 256 output pixels";
+  }
+  if (g.batch * size[0] * size[1] * size[2] == 0) return "there are no output pixels";
+  if (!pointwise::PlanesRun(problem.output, size)) return "output pixels do not lie side by side";
+  if (!TapsRun(weights ? problem.weight_result : problem.weight, g.kernel)) {
+    return "the weights of an output channel are not one run";
+  }
+  return SmallImages(g) ? "" : "a padded image has more than 4096 positions";
+}
+
+}  // namespace canopy::conv::weight_lanes

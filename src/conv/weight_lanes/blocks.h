@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The weights of an output channel, cut into blocks of input channels with all their taps: the lanes of a job.
+#ifndef CANOPY_CONV_WEIGHT_LANES_BLOCKS_H_
+#define CANOPY_CONV_WEIGHT_LANES_BLOCKS_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "base/checked_math.h"
+#include "kernels/gather_gemm/contract.h"
+
+namespace canopy::conv::weight_lanes {
+
+struct Block {
+  int64_t group, first, channels;  // input channels of the group
+  int64_t lanes;
+};
+
+class Blocks {
+ public:
+  Blocks() = default;
+  // Of at most about `most_lanes`, for products of so many rows.
+  Blocks(int64_t channels, int64_t taps, int64_t most_lanes, int64_t rows, const kernels::GatherTilesList& list)
+      : channels_(channels), taps_(taps), list_(list), wide_(list.count) {
+    // The widest tile that takes all rows at once, or the highest of those of two vectors.
+    while (wide_ > 2 && list.tiles[wide_ - 1].most_rows < rows) --wide_;
+    const int64_t most = std::clamp<int64_t>(most_lanes / taps, 1, channels);
+    // Whole panels where that is not too many channels.
+    int64_t together = panel_lanes() / std::gcd(panel_lanes(), taps);
+    while (together > most) together /= 2;
+    block_ = most / together * together;
+    count_ = base::CeilDiv(channels, block_);
+    // An odd number of cache lines keeps rows apart in the L1's sets.
+    lane_step_ = base::RoundUp(block_ * taps, std::max<int64_t>(16, panel_lanes()));
+    if (lane_step_ % 32 == 0) lane_step_ += 16;
+  }
+
+  int64_t count() const { return count_; }          // of a group
+  int64_t channels() const { return block_; }       // of a whole block
+  int64_t lane_step() const { return lane_step_; }  // from row to row of a block's lanes
+  Block At(int64_t index) const {
+    const int64_t first = index % count_ * block_, channels = std::min(block_, channels_ - first);
+    return {index / count_, first, channels, channels * taps_};
+  }
+
+  int64_t panel_lanes() const { return wide_ * list_.vector_lanes; }
+  int64_t vector_lanes() const { return list_.vector_lanes; }
+  int64_t most_rows() const { return list_.tiles[wide_ - 1].most_rows; }
+  // For `lanes` of a panel.
+  const kernels::GatherTiles& tiles(int64_t lanes) const {
+    return list_.tiles[base::CeilDiv(lanes, list_.vector_lanes) - 1];
+  }
+
+ private:
+  int64_t channels_ = 0, taps_ = 1;
+  kernels::GatherTilesList list_{};
+  int wide_ = 1;
+  int64_t block_ = 1, count_ = 0, lane_step_ = 1;
+};
+
+}  // namespace canopy::conv::weight_lanes
+
+#endif  // CANOPY_CONV_WEIGHT_LANES_BLOCKS_H_

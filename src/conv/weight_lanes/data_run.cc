@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked_math.h"
+#include "conv/pair_reader.h"
+#include "conv/tensor_lines.h"
+#include "conv/weight_lanes/data_step.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::weight_lanes {
+namespace {
+
+constexpr int64_t kTermsAJob = 32;  // of output, packed
+
+}  // namespace
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+      : s_(step),
+        p_(problem),
+        packed_(packed),
+        scratch_(scratch),
+        output_(buffers.output, p_.output.dtype, p_.rule),
+        weight_(buffers.weight, p_.weight.dtype, p_.rule),
+        output_pairs_(buffers.output, p_.output.dtype, p_.rule),
+        weight_pairs_(buffers.weight, p_.weight.dtype, p_.rule),
+        result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {
+    in_place_ = s_.batch_ == 1 && s_.dot_rate_ == 0 && output_.Direct(0, 1) != nullptr;
+  }
+
+  void Run() const {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t groups = p_.geometry.groups;
+    if (!in_place_) {
+      const int64_t jobs = base::CeilDiv(s_.Terms(s_.output_channels_), kTermsAJob);
+      exec::ParallelFor(groups * jobs, serial, [&](int64_t index, int) { PackOutput(index / jobs, index % jobs); });
+    }
+    exec::ParallelFor(groups * s_.blocks_.count(), serial, [&](int64_t index, int worker) {
+      Job(s_.blocks_.At(index), s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+    });
+  }
+
+ private:
+  int64_t rows() const { return s_.batch_ * s_.pixels_; }
+
+  // packed[group][term][image, pixel]
+  void PackOutput(int64_t group, int64_t job) const {
+    const int64_t terms = s_.Terms(s_.output_channels_), end = std::min(terms, (job + 1) * kTermsAJob);
+    const auto& strides = p_.output.strides;
+    for (int64_t term = job * kTermsAJob; term < end; ++term) {
+      const int64_t k = term * s_.a_term(), channel = group * s_.output_channels_ + k;
+      float* to = packed_ + (group * terms + term) * rows();
+      for (int64_t n = 0; n < s_.batch_; ++n, to += s_.pixels_) {
+        const int64_t offset = n * strides[0] + channel * strides[1];
+        if (s_.dot_rate_ > 0) {
+          output_pairs_.FetchLine(offset, strides[1], k + 1 == s_.output_channels_, 1, s_.pixels_, to);
+        } else {
+          output_.FetchRun(offset, s_.pixels_, to);
+        }
+      }
+    }
+  }
+
+  void Job(const Block& block, const DataScratch& scratch) const {
+    ListProducts(scratch);
+    for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) MultiplyChunk(block, k, scratch);
+    for (int64_t n = 0; n < s_.batch_; ++n) {
+      for (int64_t c = 0; c < block.channels; c += s_.unit_) {
+        AddProducts(n, c, std::min(s_.unit_, block.channels - c), scratch);
+        Store(n, block, c, std::min(s_.unit_, block.channels - c), scratch);
+      }
+    }
+  }
+
+  // Where the products of each pixel go; the positions between rows of pixels hold zeros.
+  void ListProducts(const DataScratch& scratch) const {
+    const Extent3& size = p_.geometry.output_size;
+    const int64_t step = s_.blocks_.lane_step();
+    int64_t* offsets = scratch.result_offsets;
+    int64_t filled = 0;
+    const auto clear_to = [&](int64_t position) {
+      std::fill(scratch.products + filled * step, scratch.products + position * step, 0.0f);
+    };
+    for (int64_t n = 0; n < s_.batch_; ++n) {
+      for (int64_t d = 0; d < size[0]; ++d) {
+        for (int64_t h = 0; h < size[1]; ++h) {
+          const int64_t first = n * s_.positions() + s_.shifts_.Position({d, h, 0});
+          clear_to(first);
+          for (int64_t w = 0; w < size[2]; ++w) *offsets++ = (first + w) * step;
+          filled = first + size[2];
+        }
+      }
+    }
+    clear_to(s_.batch_ * s_.positions());
+  }
+
+  // Adds the terms of output channels from `k`.
+  void MultiplyChunk(const Block& block, int64_t k, const DataScratch& scratch) const {
+    const int64_t outputs = std::min(s_.chunk_, s_.output_channels_ - k), stride = p_.weight.strides[0];
+    const int64_t channel = block.group * s_.output_channels_ + k;
+    const int64_t offset = channel * stride + block.first * s_.taps_, panel = s_.blocks_.panel_lanes();
+    if (!s_.plain_) PackWeights(offset, k, outputs, block.lanes, scratch.weights);
+    const kernels::GatherRun run{0, 0, s_.Terms(outputs)};
+    kernels::GatherOperands operands{};
+    operands.runs = &run;
+    operands.run_count = 1;
+    operands.a = in_place_ ? output_.Direct(channel * p_.output.strides[1], 1)
+                           : packed_ + (block.group * s_.Terms(s_.output_channels_) + s_.Terms(k)) * rows();
+    operands.a_step = in_place_ ? p_.output.strides[1] : rows();
+    operands.b_copy = scratch.weights;
+    operands.b_copy_step = panel;
+    operands.result_offsets = scratch.result_offsets;
+    for (int64_t lane = 0; lane < block.lanes; lane += panel) {
+      const int64_t lanes = std::min(panel, block.lanes - lane);
+      const float* direct = s_.plain_ ? weight_.Direct(offset + lane, 1) : nullptr;
+      operands.b = scratch.weights + (s_.plain_ ? 0 : lane);
+      operands.b_step = s_.plain_ ? panel : s_.blocks_.lane_step();
+      operands.c = scratch.products + lane;
+      if (direct != nullptr && lanes % s_.blocks_.vector_lanes() != 0) {
+        kernels::Lines().copy_rows(direct, stride, outputs, lanes, scratch.weights, panel);
+        direct = nullptr;
+      }
+      // Meanwhile the next panel: output channels are too far apart for the processor to foresee.
+      operands.ahead = direct != nullptr && lane + panel < block.lanes ? direct + panel : nullptr;
+      MultiplyPanel(s_.blocks_.tiles(lanes), operands, direct, k > 0);
+    }
+  }
+
+  // A panel of weights in place, which the first pixels' product copies on its way, or of packed ones.
+  void MultiplyPanel(const kernels::GatherTiles& tiles, const kernels::GatherOperands& panel, const float* in_place,
+                     bool accumulate) const {
+    const int64_t calls = base::CeilDiv(rows(), s_.blocks_.most_rows()), stride = p_.weight.strides[0];
+    for (int64_t call = 0; call < calls; ++call) {
+      const int64_t first = call * rows() / calls, count = (call + 1) * rows() / calls - first;
+      const bool copying = call == 0 && in_place != nullptr, fetching = call + 1 == calls && panel.ahead != nullptr;
+      kernels::GatherOperands operands = panel;
+      operands.a += first;
+      operands.result_offsets += first;
+      operands.ahead = fetching ? panel.ahead : operands.a;
+      operands.ahead_step = fetching ? stride * static_cast<int64_t>(sizeof(float)) : 0;
+      if (copying) {
+        operands.b = in_place;
+        operands.b_step = stride;
+      }
+      const kernels::GatherGemmFn* by_rows = copying && calls > 1 ? +tiles.adjacent_copying : +tiles.adjacent;
+      by_rows[count](operands, accumulate);
+    }
+  }
+
+  void PackWeights(int64_t offset, int64_t k, int64_t outputs, int64_t lanes, float* to) const {
+    const int64_t stride = p_.weight.strides[0];
+    for (int64_t i = 0; i < outputs; i += s_.a_term(), to += s_.blocks_.lane_step()) {
+      if (s_.dot_rate_ > 0) {
+        weight_pairs_.FetchLine(offset + i * stride, stride, k + i + 1 == s_.output_channels_, 1, lanes, to);
+      } else {
+        weight_.FetchRun(offset + i * stride, lanes, to);
+      }
+    }
+  }
+
+  // The sums of `channels` of the block's input channels from `first` on, for one image.
+  void AddProducts(int64_t image, int64_t first, int64_t channels, const DataScratch& scratch) const {
+    const Geometry& g = p_.geometry;
+    const int64_t positions = s_.positions();
+    int64_t tap = 0;
+    // Rows in the order of taps: neighbours then add to sums of different channels, and none waits for another.
+    for (int64_t d = 0; d < g.kernel[0]; ++d) {
+      for (int64_t h = 0; h < g.kernel[1]; ++h) {
+        for (int64_t w = 0; w < g.kernel[2]; ++w, ++tap) {
+          const int64_t shift = s_.shifts_.Sum({d * g.dilation[0], h * g.dilation[1], w * g.dilation[2]});
+          for (int64_t c = 0; c < channels; ++c) {
+            scratch.turned_offsets[c * s_.taps_ + tap] = (tap * channels + c) * positions;
+            scratch.sum_offsets[tap * channels + c] = c * s_.sum_floats() + shift;
+          }
+        }
+      }
+    }
+    const int64_t step = s_.blocks_.lane_step();
+    kernels::Lines().transpose(scratch.products + image * positions * step + first * s_.taps_, step, positions,
+                               channels * s_.taps_, scratch.turned, scratch.turned_offsets);
+    std::fill(scratch.sums, scratch.sums + channels * s_.sum_floats(), 0.0f);
+    kernels::Lines().add_rows(scratch.turned, positions, channels * s_.taps_, s_.shifts_.run, scratch.sums,
+                              scratch.sum_offsets);
+  }
+
+  void Store(int64_t image, const Block& block, int64_t first, int64_t channels, const DataScratch& scratch) const {
+    const Geometry& g = p_.geometry;
+    const auto& strides = p_.input_result.strides;
+    const int64_t channel = block.group * g.group_input_channels() + block.first + first;
+    const bool direct = g.stride == Extent3{1, 1, 1} && result_.Direct(0, strides[4]) != nullptr;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float* sums = scratch.sums + c * s_.sum_floats();
+      const int64_t offset = image * strides[0] + (channel + c) * strides[1];
+      for (int64_t d = 0; d < g.input_size[0]; ++d) {
+        if (direct) {
+          const float* from = sums + s_.shifts_.Position({d + g.pad_begin[0], g.pad_begin[1], g.pad_begin[2]});
+          kernels::Lines().copy_rows(from, s_.shifts_.extent[2], g.input_size[1], g.input_size[2],
+                                     result_.Direct(offset + d * strides[2], 1), strides[3]);
+          continue;
+        }
+        for (int64_t h = 0; h < g.input_size[1]; ++h) {
+          StoreRow(sums + s_.shifts_.Sum({d + g.pad_begin[0], h + g.pad_begin[1], 0}),
+                   offset + d * strides[2] + h * strides[3], scratch.line);
+        }
+      }
+    }
+  }
+
+  // A row of sums, its phases interleaved.
+  void StoreRow(const float* from, int64_t offset, float* line) const {
+    const Geometry& g = p_.geometry;
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(g.input_size[2])};
+    if (g.stride[2] > 1) {
+      kernels::Lines().interleave(from, s_.shifts_.plane(), g.stride[2], s_.shifts_.extent[2], line);
+      from = line;
+    }
+    result_.Store(offset, &whole, 1, p_.input_result.strides[4], from + g.pad_begin[2]);
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  float* packed_;
+  char* scratch_;
+  LineReader output_, weight_;
+  PairReader output_pairs_, weight_pairs_;  // with dot products
+  LineWriter result_;
+  bool in_place_;  // the output is multiplied where it stands
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, output_handle_)),
+          static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)))
+      .Run();
+}
+
+}  // namespace canopy::conv::weight_lanes

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the taps of few output pixels meet the input, in padded planes that leave out no position: a tap is then one
+// distance for all pixels of an image.
+#ifndef CANOPY_CONV_WEIGHT_LANES_SHIFTS_H_
+#define CANOPY_CONV_WEIGHT_LANES_SHIFTS_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "conv/problem.h"
+
+namespace canopy::conv::weight_lanes {
+
+// Input coordinate i is, with its padding, phase + stride * q. Sums of one channel lie as [phase][q], phases and q with
+// three axes each; output pixels are numbered like the q.
+struct Shifts {
+  explicit Shifts(const Geometry& g) : stride(g.stride) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const int64_t reach = (g.kernel[axis] - 1) * g.dilation[axis] / stride[axis];
+      extent[axis] = std::max(g.output_size[axis] + reach,
+                              std::max<int64_t>(0, g.input_size[axis] - 1 + g.pad_begin[axis]) / stride[axis] + 1);
+    }
+    run = Position({g.output_size[0] - 1, g.output_size[1] - 1, g.output_size[2] - 1}) + 1;
+  }
+
+  int64_t plane() const { return extent[0] * extent[1] * extent[2]; }
+  int64_t floats() const { return plane() * stride[0] * stride[1] * stride[2]; }
+  int64_t Position(const Extent3& q) const { return (q[0] * extent[1] + q[1]) * extent[2] + q[2]; }
+  // Of padded input coordinates, which a tap's offset is as well.
+  int64_t Sum(const Extent3& padded) const {
+    const Extent3 q = {padded[0] / stride[0], padded[1] / stride[1], padded[2] / stride[2]};
+    const Extent3 phase = {padded[0] % stride[0], padded[1] % stride[1], padded[2] % stride[2]};
+    return ((phase[0] * stride[1] + phase[1]) * stride[2] + phase[2]) * plane() + Position(q);
+  }
+
+  Extent3 stride, extent{};
+  int64_t run = 0;  // positions from the first output pixel to the last
+};
+
+// A channel of an image with its padding, as far as taps reach.
+struct Slab {
+  explicit Slab(const Geometry& g) {
+    for (int axis = 0; axis < 3; ++axis) {
+      extent[axis] = (g.output_size[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] + 1;
+      first[axis] = std::max<int64_t>(0, -g.pad_begin[axis]);
+      at[axis] = first[axis] + g.pad_begin[axis];
+      count[axis] = std::max<int64_t>(0, std::min(g.input_size[axis] - first[axis], extent[axis] - at[axis]));
+    }
+  }
+
+  int64_t floats() const { return extent[0] * extent[1] * extent[2]; }
+  int64_t Position(const Extent3& i) const { return (i[0] * extent[1] + i[1]) * extent[2] + i[2]; }
+
+  Extent3 extent{};
+  Extent3 first{}, at{}, count{};  // `count` input coordinates from `first` on stand at `at`
+};
+
+}  // namespace canopy::conv::weight_lanes
+
+#endif  // CANOPY_CONV_WEIGHT_LANES_SHIFTS_H_

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/weight_lanes/weights_step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "conv/bf16_dot.h"
+#include "conv/channel_lanes/scratch.h"
+#include "conv/grid.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::weight_lanes {
+namespace {
+
+using base::CeilDiv;
+
+constexpr int64_t kMostLanes = 320;          // of a job
+constexpr int64_t kColumnFloats = 64 << 10;  // of a job: 256 KiB of a 1 MiB L2
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.96;   // of the tiles, operands in the L2
+constexpr double kWorkARunCopied = 3;  // of a pixel's column
+constexpr double kWorkASlabElem = 1;
+constexpr double kWorkASlabRow = 20;
+constexpr double kWorkAResult = 0.35;    // writing one
+constexpr double kWorkAConverted = 0.7;  // likewise
+constexpr double kWorkATileCall = 30;
+
+// Whether the kernel covers the input, which is one run.
+bool CoversInput(const Geometry& g, const Operand& input) {
+  const auto& s = input.strides;
+  return g.kernel == g.input_size && g.output_size == Extent3{1, 1, 1} && g.pad_begin == Extent3{0, 0, 0} &&
+         g.dilation == Extent3{1, 1, 1} && s[4] == 1 && s[3] == g.kernel[2] && s[2] == g.kernel[1] * g.kernel[2] &&
+         s[1] == g.taps();
+}
+
+}  // namespace
+
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : slab_(problem.geometry), dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)) {
+  const Geometry& g = problem.geometry;
+  batch_ = g.batch;
+  pixels_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
+  taps_ = g.taps();
+  output_channels_ = g.group_output_channels();
+  whole_ = CoversInput(g, problem.input);
+  run_ = g.dilation[2] == 1 ? g.kernel[2] : 1;
+  channel_runs_ = taps_ / run_;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
+  }
+  const int64_t most_lanes = std::clamp<int64_t>(kColumnFloats / (batch_ * pixels_), 32, kMostLanes);
+  blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, output_channels_,
+                   dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
+  output_handle_ = ledger->Book("output in FP32 or pairs",
+                                g.groups * output_channels_ * batch_ * terms() * static_cast<int64_t>(sizeof(float)));
+  flag_handle_ = ledger->Book("non-finite output", sizeof(std::atomic<int>));
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+  work_ = Estimate(problem);
+}
+
+double WeightsStep::Estimate(const ConvProblem& problem) const {
+  const Geometry& g = problem.geometry;
+  const double inputs = static_cast<double>(g.group_input_channels()), outputs = static_cast<double>(output_channels_);
+  const double lanes = inputs * static_cast<double>(taps_), images = static_cast<double>(batch_);
+  const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
+  const double panels = lanes / static_cast<double>(blocks_.panel_lanes()) + 0.5 * static_cast<double>(blocks_.count());
+  const double vectors = panels * static_cast<double>(blocks_.panel_lanes()) / 16;
+  const double calls = panels * static_cast<double>(CeilDiv(output_channels_, blocks_.most_rows()));
+  const double slab_rows = static_cast<double>(slab_.extent[0] * slab_.extent[1]);
+  const double columns =
+      whole_ ? lanes * kWorkASlabElem
+             : inputs * (static_cast<double>(slab_.floats()) * kWorkASlabElem + slab_rows * kWorkASlabRow +
+                         static_cast<double>(channel_runs_ * CeilDiv(run_, 16) * pixels_) * kWorkARunCopied);
+  const bool plain = problem.weight_result.dtype == numerics::DType::kFloat32;
+  return static_cast<double>(g.groups) *
+         (images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +
+          lanes * outputs * (plain ? kWorkAResult : kWorkAConverted) + calls * kWorkATileCall);
+}
+
+WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  WeightsScratch scratch;
+  scratch.slab = carver.Take<float>(blocks_.channels() * slab_.floats() + kernels::kLineSlack);
+  scratch.columns = carver.Take<float>(batch_ * pixels_ * blocks_.lane_step() + kernels::kLineSlack);
+  scratch.tile = carver.Take<float>(kernels::GatherTiles::kMostRows * blocks_.lane_step());
+  scratch.run_offsets = carver.Take<int64_t>(blocks_.channels() * channel_runs_);
+  scratch.runs = carver.Take<kernels::GatherRun>(batch_);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string WeightsStep::Describe() const {
+  return std::to_string(batch_ * pixels_) + " output pixels, blocks of " + std::to_string(blocks_.channels()) +
+         " input channels by " + std::to_string(taps_) + " taps, tile " + std::to_string(blocks_.most_rows()) + "x" +
+         std::to_string(blocks_.panel_lanes()) + (dot_rate_ > 0 ? ", BF16 dot products of pairs of pixels" : "");
+}
+
+}  // namespace canopy::conv::weight_lanes

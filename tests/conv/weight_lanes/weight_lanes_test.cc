@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sweep over all algorithms hardly meets: more channels than one product has terms or one job has lanes, and
+// kernels that cover their input.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "conv/conv.h"
+#include "conv/plan.h"
+#include "kernels/dispatch.h"
+#include "tests/conv/random_case.h"
+
+namespace canopy::conv {
+namespace {
+
+Geometry DrawFewPixels(Draw* draw) {
+  Geometry g;
+  const int64_t channels[] = {1, 5, 16, 35, 64, 101};
+  g.batch = (*draw)(1, 4);
+  g.groups = (*draw)(0, 4) == 0 ? 2 : 1;
+  g.input_channels = g.groups * channels[(*draw)(0, 5)];
+  g.output_channels = g.groups * ((*draw)(0, 5) == 0 ? 515 : channels[(*draw)(0, 5)]);
+  const bool covered = (*draw)(0, 3) == 0;
+  for (int a = 0; a < 3; ++a) {
+    g.output_size[a] = covered ? 1 : (*draw)(1, a == 0 ? 2 : 6);
+    g.kernel[a] = (*draw)(1, a == 0 ? 2 : 4);
+    if (covered) {
+      g.input_size[a] = g.kernel[a];
+      continue;
+    }
+    g.stride[a] = (*draw)(1, 2);
+    g.dilation[a] = (*draw)(0, 3) == 0 ? 2 : 1;
+    g.pad_begin[a] = (*draw)(0, g.kernel[a]);
+    const int64_t reach = (g.output_size[a] - 1) * g.stride[a] + (g.kernel[a] - 1) * g.dilation[a] + 1;
+    g.input_size[a] = std::max<int64_t>(1, reach - g.pad_begin[a] - (*draw)(-1, 2));
+  }
+  return g;
+}
+
+Case FewPixelsCase(uint32_t seed, DType type) {
+  Draw draw(seed);
+  Case c;
+  const Geometry g = c.problem.geometry = DrawFewPixels(&draw);
+  const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
+    Tensor tensor = MakeTensor(dims, dtype, {0, 1, 2, 3, 4}, 0);
+    FillRandom(&tensor, true, draw.engine());
+    return tensor;
+  };
+  const std::array<int64_t, 5> input = {g.batch, g.input_channels, g.input_size[0], g.input_size[1], g.input_size[2]};
+  const std::array<int64_t, 5> output = {g.batch, g.output_channels, g.output_size[0], g.output_size[1],
+                                         g.output_size[2]};
+  const std::array<int64_t, 5> weight = {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1],
+                                         g.kernel[2]};
+  c.input = make(input, type);
+  c.weight = make(weight, type);
+  c.output = make(output, type);
+  c.input_result = make(input, DType::kFloat32);
+  c.weight_result = make(weight, DType::kFloat32);
+  c.problem.input = c.input.operand;
+  c.problem.weight = c.weight.operand;
+  c.problem.output = c.output.operand;
+  c.problem.input_result = c.input_result.operand;
+  c.problem.weight_result = c.weight_result.operand;
+  return c;
+}
+
+class WeightLanesTest : public testing::TestWithParam<int64_t> {};
+
+TEST_P(WeightLanesTest, GivesExactSumsOfWholeNumbers) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+    Case c = FewPixelsCase(seed, types[seed % 4]);
+    c.problem.computations = kBackwardData | kBackwardWeights;
+    const std::unique_ptr<Plan> plan = BuildPlan(c.problem, "weight_lanes");
+    for (const PlannedStep& step : plan->steps) EXPECT_STREQ(step.algorithm->name, "weight_lanes");
+    std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
+    conv::Run(*plan, c.buffers(), workspace.data() + 1, false);
+    for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77});
+    const Sums expected = Expected(c);
+    const std::string trace = "seed " + std::to_string(seed);
+    ExpectNear("backward data", c.input_result, expected.input, 0, trace);
+    ExpectNear("backward weights", c.weight_result, expected.weight, 0, trace);
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WeightLanesTest, testing::ValuesIn(kernels::MachineTargets()),
+                         [](const auto& info) { return std::string(kernels::TargetName(info.param)); });
+
+}  // namespace
+}  // namespace canopy::conv
