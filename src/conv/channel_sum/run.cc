@@ -35,14 +35,17 @@ Source SourceOf(const ConvProblem& p, Computation computation, const Buffers& b)
 
 double SumRow(const Source& s, int64_t offset, int64_t count) {
   double sum = 0;
-  float buffer[kRun + kernels::kLineSlack];
+  float buffer[kRun];
   for (int64_t i = 0; i < count; i += kRun) {
     const int64_t run = std::min(kRun, count - i), from = offset + i * s.strides[4];
     const float* row = s.reader.Direct(from, s.strides[4]);
     if (row == nullptr) {
-      const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
-      s.reader.Fetch(from, &whole, 1, s.strides[4], run, buffer);
       row = buffer;
+      if (s.strides[4] == 1) {
+        s.reader.FetchRun(from, run, buffer);
+      } else {
+        s.reader.FetchGrid(from, 0, 1, s.strides[4], run, buffer);
+      }
     }
     sum += kernels::Lines().sum(row, run);
   }
