@@ -182,13 +182,19 @@ inline bool DrawAny(Draw* draw, Geometry* g) {
   const bool depthwise = (*draw)(0, 2) == 0;
   if (depthwise) DrawDepthwise(draw, g);
   const bool pointwise = !depthwise && (*draw)(0, 3) == 0;
+  const bool patches = pointwise && (*draw)(0, 1) == 0;  // that do not overlap
+  const int64_t patch_strides[] = {1, 2, 2, 3, 4, 8, 16, 17};
   const bool strided = !pointwise || (*draw)(0, 2) == 0;
   const int axes = static_cast<int>((*draw)(1, 3));
   for (int a = 0; a < 3; ++a) {
     const bool used = a >= 3 - axes;
     g->kernel[a] = used && !pointwise ? (*draw)(1, axes == 3 ? 3 : depthwise ? 9 : 4) : 1;
     g->stride[a] = used && strided ? (*draw)(1, 3) : 1;
-    g->dilation[a] = used ? (*draw)(1, depthwise ? 3 : 2) : 1;
+    g->dilation[a] = used && !patches ? (*draw)(1, depthwise ? 3 : 2) : 1;
+    if (used && patches) {
+      g->stride[a] = a == 2 ? patch_strides[(*draw)(0, 7)] : (*draw)(1, 3);
+      g->kernel[a] = (*draw)(0, 1) == 0 ? g->stride[a] : (*draw)(1, g->stride[a]);
+    }
     g->output_size[a] = used ? (*draw)(1, axes == 3 ? 4 : axes == 2 ? 9 : 40) : 1;
     g->pad_begin[a] = used && !pointwise ? (*draw)(0, 3) : 0;
     const int64_t reach = (g->output_size[a] - 1) * g->stride[a] + (g->kernel[a] - 1) * g->dilation[a] + 1;

@@ -11,6 +11,12 @@ namespace {
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPackedTogether = 32;  // source channels: their weights stay in the L1 for all panels of rows
 
+constexpr int64_t kChannelsAhead = 2;  // whose planes are asked for while one is stored
+
+void PrefetchForWriting(const float* at, int64_t count) {
+  for (int64_t i = 0; i < count; i += kCacheLine / static_cast<int64_t>(sizeof(float))) __builtin_prefetch(at + i, 1);
+}
+
 }  // namespace
 
 // One run of one step: its buffers with the plan's numbers. A pixel is a number that counts through the output planes
@@ -28,8 +34,8 @@ class DataRun {
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
   void Run() const {
-    const int64_t pieces = s_.pieces_.count(), blocks = p_.geometry.groups * s_.blocks_;
-    const bool serial = s_.work_ < kSerialWork;
+    const int64_t pieces = s_.cut_.pieces.count(), blocks = p_.geometry.groups * s_.cut_.blocks;
+    const bool serial = s_.cut_.work < kSerialWork;
     const auto scratch = [&](int worker) { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); };
     if (weights_ != nullptr) {
       const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_);
@@ -59,21 +65,24 @@ class DataRun {
   };
 
   Block BlockAt(int64_t index) const {
-    const int64_t first = index % s_.blocks_ * s_.block_, channels = std::min(s_.block_, s_.result_channels_ - first);
-    return {index / s_.blocks_, first, channels, base::CeilDiv(channels, s_.rows())};
+    const int64_t first = index % s_.cut_.blocks * s_.cut_.block,
+                  channels = std::min(s_.cut_.block, s_.result_channels_ - first);
+    return {index / s_.cut_.blocks, first, channels, base::CeilDiv(channels, s_.rows())};
   }
 
-  int64_t Sources(int64_t c) const { return std::min(s_.chunk_, s_.source_channels_ - c); }
+  int64_t CountOf(int64_t c) const { return std::min(s_.chunk_, s_.source_channels_ - c); }
 
   void Job(const Block& block, int64_t piece, const DataScratch& scratch) const {
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
       const float* weights = weights_ != nullptr ? weights_ + PackedOffset(block, c) : scratch.weights;
       if (weights_ == nullptr) PackRows(block, c, scratch, scratch.weights);
-      ForEachPanel(block, piece, scratch, [&](const Panel& panel) { Multiply(block, panel, c, weights, scratch); });
+      ForEachPanel(block, piece, scratch, [&](const Panel& panel) {
+        Multiply(block, panel, c, weights, ComingAfter(block, piece, panel, c), scratch);
+      });
       c += s_.chunk_;
     } while (c < s_.source_channels_);
-    if (s_.strided_) return StoreSpread(block, piece, scratch);
+    if (s_.spread_) return StoreSpread(block, piece, scratch);
     ForEachPanel(block, piece, scratch, [&](const Panel& panel) {
       if (!panel.direct || p_.rule.saturate) Store(block, panel);
     });
@@ -81,7 +90,7 @@ class DataRun {
 
   template <class F>
   void ForEachPanel(const Block& block, int64_t piece, const DataScratch& scratch, const F& visit) const {
-    const int64_t begin = PieceBegin(piece), end = begin + s_.pieces_.size(piece);
+    const int64_t begin = PieceBegin(piece), end = begin + s_.cut_.pieces.size(piece);
     for (int64_t first = begin; first < end; first += s_.panel_) {
       const int64_t count = std::min(s_.panel_, end - first);
       const bool together = first % s_.plane_ + count <= s_.plane_;
@@ -93,8 +102,21 @@ class DataRun {
     }
   }
 
+  // Where the sources lie that follow a panel: the piece's next one, its first of the next chunk, or that of the piece
+  // behind, which most likely is this thread's next.
+  const void* ComingAfter(const Block& block, int64_t piece, const Panel& panel, int64_t c) const {
+    const int64_t begin = PieceBegin(piece), next = panel.first + panel.count;
+    // The line that holds the next panel's first pixels has come with this one.
+    const int64_t come = kCacheLine / numerics::ElementBytes(s_.source_.dtype);
+    const int64_t last = s_.cut_.pieces.images * s_.cut_.pieces.plane - 1;
+    if (next < begin + s_.cut_.pieces.size(piece))
+      return source_.Address(SourceOffset(block, std::min(next + come, last), c));
+    if (c + s_.chunk_ < s_.source_channels_) return source_.Address(SourceOffset(block, begin, c + s_.chunk_));
+    return source_.Address(SourceOffset(block, std::min(next, last), 0));
+  }
+
   int64_t PieceBegin(int64_t piece) const {
-    return s_.pieces_.image(piece) * s_.pieces_.plane + s_.pieces_.first(piece);
+    return s_.cut_.pieces.image(piece) * s_.cut_.pieces.plane + s_.cut_.pieces.first(piece);
   }
 
   // The stretches of `count` pixels in images: visit(pixel, how many).
@@ -110,7 +132,7 @@ class DataRun {
   // FP32 results, where they belong.
   float* Results() const { return static_cast<float*>(s_.forward_ ? b_.output_result : b_.input_result); }
 
-  // Of a pixel and the block's first channel. Without a stride.
+  // Of a pixel and the block's first channel, where results are not spread.
   int64_t ResultOffset(const Block& block, int64_t pixel) const {
     return pixel / s_.plane_ * s_.result_.strides[0] + pixel % s_.plane_ + ChannelOffset(block);
   }
@@ -130,7 +152,7 @@ class DataRun {
   // to[panel of rows][source][row]
   void PackRows(const Block& block, int64_t c, const DataScratch& scratch, float* to) const {
     const channel_lanes::WeightView& view = s_.weight_;
-    const int64_t sources = Sources(c), stride = view.source_stride;
+    const int64_t sources = CountOf(c), stride = view.source_stride;
     const int64_t offset = block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * stride +
                            block.first * view.result_stride;
     const bool runs = view.runs == channel_lanes::WeightView::Runs::kResultChannels;
@@ -152,7 +174,11 @@ class DataRun {
   }
 
   void PackPixels(const Block& block, const Panel& panel, int64_t c, const DataScratch& scratch) const {
-    const int64_t sources = Sources(c), stride = s_.source_.strides[1];
+    const int64_t sources = CountOf(c), stride = s_.source_.strides[1];
+    if (s_.picked_) {
+      return s_.input_.Fetch(source_, {block.group * s_.source_channels_ + c, sources}, {panel.first, panel.count},
+                             scratch.pixels, s_.panel_);
+    }
     ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
       const int64_t offset = SourceOffset(block, pixel, c);
       float* to = scratch.pixels + pixel - panel.first;
@@ -162,9 +188,9 @@ class DataRun {
     });
   }
 
-  void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights,
+  void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights, const void* coming,
                 const DataScratch& scratch) const {
-    const int64_t lanes = s_.lanes(), vector = s_.tiles_[0].lanes, sources = Sources(c);
+    const int64_t lanes = s_.lanes(), vector = s_.tiles_[0].lanes, sources = CountOf(c);
     const int64_t stride = s_.source_.strides[1];
     const kernels::GatherRun run{0, 0, sources};
     kernels::GatherOperands operands{};
@@ -174,29 +200,27 @@ class DataRun {
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * panel.row_stride;
     // The first rows' product copies whole vectors of an image's FP32 pixels on its way.
-    const bool whole = panel.count % vector == 0 && panel.first % s_.plane_ + panel.count <= s_.plane_;
+    const bool whole = !s_.picked_ && panel.count % vector == 0 && panel.first % s_.plane_ + panel.count <= s_.plane_;
     const float* in_place = whole ? source_.Direct(SourceOffset(block, panel.first, c), 1) : nullptr;
     if (in_place == nullptr) PackPixels(block, panel, c, scratch);
-    // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
-    // pixels has come with this one.
-    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), pixels = s_.pieces_.images * s_.pieces_.plane;
-    const int64_t next = panel.first + s_.panel_ + kCacheLine / bytes;
+    const int64_t tiles = base::CeilDiv(panel.count, lanes), bytes = numerics::ElementBytes(s_.source_.dtype);
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
       const bool copying = p == 0 && in_place != nullptr;
       operands.a = weights + row * sources;
       operands.a_step = rows;
       operands.b_step = copying ? stride : s_.panel_;
-      for (int64_t i = 0; i < panel.count; i += lanes) {
-        const int64_t vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
-        const bool more = p == 0 && next + i < pixels;
+      for (int64_t t = 0; t < tiles; ++t) {
+        const int64_t i = t * lanes, vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
         operands.b = copying ? in_place + i : scratch.pixels + i;
         operands.b_copy = scratch.pixels + i;
-        operands.ahead = more ? source_.Address(SourceOffset(block, next + i, c)) : operands.b;
+        // Meanwhile what comes next: planes are too far apart for the processor to foresee.
+        const bool more = p == 0 && !s_.picked_;
+        operands.ahead = more ? static_cast<const char*>(coming) + i * bytes : static_cast<const void*>(operands.b);
         operands.ahead_step = more ? stride * bytes : 0;
         operands.c = panel.results + row * panel.row_stride + i;
-        const kernels::GatherTiles& tiles = s_.tiles_[vectors - 1];
-        const kernels::GatherGemmFn* by_rows = copying ? +tiles.adjacent_copying : +tiles.adjacent;
+        const kernels::GatherTiles& by_vectors = s_.tiles_[vectors - 1];
+        const kernels::GatherGemmFn* by_rows = copying ? +by_vectors.adjacent_copying : +by_vectors.adjacent;
         by_rows[rows](operands, c > 0);
       }
     }
@@ -225,36 +249,64 @@ class DataRun {
     for (int64_t i = 0; i < count; ++i) line[i] += bias;
   }
 
-  // Rows of results with zeros between, and below each the rows that nothing reaches.
+  // Rows of the input, each from the results of a bundle, and behind each the zeros that nothing reaches.
   void StoreSpread(const Block& block, int64_t piece, const DataScratch& scratch) const {
-    const Geometry& g = p_.geometry;
-    const int64_t width = g.output_size[2], height = g.output_size[1], row = s_.result_row_;
-    const int64_t first = PieceBegin(piece) / width, rows = s_.pieces_.size(piece) / width;
-    for (int64_t r = 0; r < block.channels; ++r) {
+    const Unfolded& input = s_.input_;
+    const int64_t width = input.width(), together = input.bundle();
+    const int64_t begin = PieceBegin(piece), end = begin + s_.cut_.pieces.size(piece);
+    const Unfolded::Row first_row = input.RowAt(begin / width);
+    const int64_t first_column = begin % width;
+    Unfolded::Bundle bundle = input.BundleAt((block.group * s_.result_channels_ + block.first) / together);
+    for (int64_t r = 0; r < block.channels; r += together, input.Next(&bundle)) {
       const float* from = scratch.results + r * s_.piece_lanes();
-      for (int64_t i = first; i < first + rows; ++i, from += width) {
-        const int64_t h = i % height, begin = h * g.stride[1];
-        const int64_t end = h + 1 == height ? g.input_size[1] : begin + g.stride[1];
-        const int64_t offset =
-            i / height * s_.result_.strides[0] + ChannelOffset(block) + r * s_.result_.strides[1] + begin * row;
+      Unfolded::Row row = first_row;
+      int64_t column = first_column;
+      for (int64_t p = begin, columns; p < end; p += columns, from += columns, column = 0, input.Next(&row)) {
+        columns = std::min(width - column, end - p);
+        const int64_t skipped = column * input.column_stride(), offset = bundle.offset + row.offset + skipped;
+        const int64_t length =
+            column + columns < width ? columns * input.column_stride() : input.Reach(bundle, row) - skipped;
         float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
         if (direct != nullptr) {
-          kernels::Lines().spread(from, width, g.stride[2], (end - begin) * row, direct);
+          PrefetchForWriting(direct + kChannelsAhead * s_.result_.strides[1], length);
+          Spread(from, columns, length, direct);
         } else {
-          StoreRows(from, offset, end - begin, block.group * s_.result_channels_ + block.first + r, scratch.line);
+          StoreRows({from, columns, offset, length, s_.result_row_ - skipped}, bundle.channel, scratch.line);
         }
       }
     }
   }
 
+  // to[0, length) = columns of a bundle's results, and zeros.
+  void Spread(const float* from, int64_t columns, int64_t length, float* to) const {
+    const int64_t together = s_.input_.bundle(), stride = s_.input_.column_stride();
+    if (together == 1) return kernels::Lines().spread(from, columns, stride, length, to);
+    if (together == stride) {
+      kernels::Lines().interleave(from, s_.piece_lanes(), together, columns, to);
+      std::fill(to + together * columns, to + length, 0.0f);
+      return;
+    }
+    std::fill(to, to + length, 0.0f);
+    for (int64_t k = 0; k < together; ++k) {
+      for (int64_t i = 0; i < columns; ++i) to[i * stride + k] = from[k * s_.piece_lanes() + i];
+    }
+  }
+
+  struct Stretch {
+    const float* from;
+    int64_t columns, offset, length;
+    int64_t row;  // elements up to the end of its first row
+  };
+
   // The same of a channel with a bias or a conversion.
-  void StoreRows(const float* from, int64_t offset, int64_t rows, int64_t channel, float* line) const {
-    const int64_t row = s_.result_row_;
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(row)};
-    for (int64_t i = 0; i < rows; ++i) {
-      kernels::Lines().spread(from, i == 0 ? p_.geometry.output_size[2] : 0, p_.geometry.stride[2], row, line);
-      if (p_.has_bias) AddBias(channel, row, line);
-      result_.Store(offset + i * row, &whole, 1, 1, line);
+  void StoreRows(const Stretch& stretch, int64_t channel, float* line) const {
+    for (int64_t i = 0, count; i < stretch.length; i += count) {
+      count = std::min(i == 0 ? stretch.row : s_.result_row_, stretch.length - i);
+      if (i == 0) Spread(stretch.from, stretch.columns, count, line);
+      if (i > 0) std::fill(line, line + count, 0.0f);
+      if (p_.has_bias) AddBias(channel, count, line);
+      const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+      result_.Store(stretch.offset + i, &whole, 1, 1, line);
     }
   }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward data of a 1x1 kernel: result[channel][pixel] = sum over source channels of
 // weight[channel][source channel] * source[source channel][pixel]. Pixels are the lanes, those of small planes in one
-// row through all images; neither tensor is transposed, and plain results are written where they belong. Backward data
-// with a stride computes the pixels that something reaches and puts zeros between them as it stores.
+// row through all images; neither tensor is transposed, and plain results are written where they belong. Of an unfolded
+// input only what something reaches is computed: its pixels are picked apart as they are packed, or put together, with
+// zeros between them, as they are stored.
 #ifndef CANOPY_CONV_POINTWISE_DATA_STEP_H_
 #define CANOPY_CONV_POINTWISE_DATA_STEP_H_
 
@@ -11,6 +12,7 @@
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/weight_panels.h"
 #include "conv/pointwise/planes.h"
+#include "conv/pointwise/unfolded.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv::pointwise {
@@ -20,7 +22,7 @@ struct DataScratch {
   float* weights;  // [row panel][source channel][row], unless packed for all jobs
   float* pixels;   // [source channel][pixel]: one panel
   float* results;  // [result channel][pixel of the piece]: what is not written where it belongs
-  float* line;     // a row of the result, with a stride
+  float* line;     // a row of the result, where it is spread
   channel_lanes::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* result_offsets;
@@ -33,36 +35,44 @@ class DataStep : public Step {
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
   std::string Describe() const override;
-  double Work() const override { return work_; }
+  double Work() const override { return cut_.work; }
 
  private:
   friend class DataRun;
 
-  void CutPixels(const Geometry& geometry);
-  double Estimate(const Geometry& geometry) const;
+  // How the work is cut, and what that costs.
+  struct Cut {
+    int64_t block = 1, blocks = 0;  // result channels of a job
+    Pieces pieces;                  // of planes, or of all images' pixels in one row
+    bool packed_once = false;       // weights, for all jobs
+    double work = 0;
+  };
+
+  Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
+  double Estimate(const Geometry& geometry, const Cut& cut) const;
   int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
   // Pixels of a piece, in whole tiles.
-  int64_t piece_lanes() const { return base::RoundUp(pieces_.pixels, lanes()); }
+  int64_t piece_lanes() const { return base::RoundUp(cut_.pieces.pixels, lanes()); }
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
-  bool direct_;   // whole panels of results are written where they belong
-  bool strided_;  // results are input pixels, of which only some are reached
+  bool direct_;  // whole panels of results are written where they belong
+  bool spread_;  // results are an unfolded input
+  bool picked_;  // sources are an unfolded input
+  Unfolded input_;
   Operand source_, result_;
-  int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
+  int64_t source_channels_ = 0, result_channels_ = 0;  // of a group, unfolded
   int64_t plane_ = 0;                                  // source pixels of an image
-  int64_t result_row_ = 0;                             // pixels of one, with a stride
+  int64_t result_row_ = 0;                             // elements of an input row
   channel_lanes::WeightView weight_;
   const kernels::GatherTiles* tiles_;  // by vectors, from 1
   int vectors_;
-  int64_t chunk_ = 1;               // source channels packed at a time
-  int64_t panel_ = 1;               // pixels packed at a time: a few tiles side by side
-  int64_t block_ = 1, blocks_ = 0;  // result channels of a job
-  Pieces pieces_;                   // of planes, or of all images' pixels in one row
+  int64_t chunk_ = 1;  // source channels packed at a time
+  int64_t panel_ = 1;  // pixels packed at a time: a few tiles side by side
+  Cut cut_;
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, weights_handle_ = -1;  // the latter where weights are packed for all jobs
-  double work_ = 0;
 };
 
 }  // namespace canopy::conv::pointwise

@@ -22,7 +22,7 @@ inline Operand Flat(const Operand& operand) {
   return {operand.dtype, {operand.strides[0], operand.strides[1], 0, 0, 1}};
 }
 
-// Whether there are input pixels that no output meets.
+// Whether the input's pixels are not the output's.
 inline bool HasStride(const Geometry& g) { return g.input_size != g.output_size || g.stride != Extent3{1, 1, 1}; }
 
 // Images' planes cut into equal pieces.
@@ -30,6 +30,7 @@ struct Pieces {
   Pieces() = default;
   Pieces(int64_t batch, int64_t plane_pixels, int64_t most, int64_t multiple_pixels)
       : images(batch), plane(plane_pixels), multiple(multiple_pixels) {
+    if (most > multiple) most -= most % multiple;
     pixels = plane == 0 ? 0 : base::CeilDiv(plane, base::CeilDiv(plane, most));
     pixels = std::min(plane, base::RoundUp(pixels, multiple));
     a_plane = plane == 0 ? 0 : base::CeilDiv(plane, pixels);

@@ -20,7 +20,7 @@ class WeightsRun {
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial)
       : s_(step),
         p_(problem),
-        lanes_operand_(s_.strided_ ? p_.input : Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
+        lanes_operand_(s_.unfolded_ ? p_.input : Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
         rows_operand_(Flat(s_.cut_.outputs_are_lanes ? p_.input : p_.output)),
         scratch_(scratch),
         lanes_(s_.cut_.outputs_are_lanes ? buffers.output : buffers.input, lanes_operand_.dtype, p_.rule),
@@ -126,48 +126,21 @@ class WeightsRun {
   // Fills scratch.lanes[image][panel][pixel][lane].
   void LoadLanes(const Block& block, const Span& span, const WeightsScratch& scratch) const {
     const channel_lanes::LanePanels& panels = s_.cut_.panels;
-    const bool pick = s_.strided_ && lanes_operand_.strides[1] != 1 && span.pixels <= channel_lanes::kLine;
     channel_lanes::SlabShape slab;
     slab.images = 1;
     slab.axes = {channel_lanes::AxisRange{0, 1, 1}, {0, 1, 1}, {span.first, 1, span.pixels}};
-    if (s_.strided_) {
-      const Geometry& g = p_.geometry;
-      const int64_t width = g.output_size[2];
-      slab.axes[1] = {span.first / width * g.stride[1], g.stride[1], span.pixels / width};
-      slab.axes[2] = {0, g.stride[2], width};
-    }
     slab.first_channel = FirstLane(block);
     slab.channels = panels.channels(block.lanes);
     slab.panel = panels.panel_lanes();
     for (int64_t n = 0; n < span.images; ++n) {
       slab.first_image = span.image + n;
       float* to = scratch.lanes + n * span.pixels * panels.block_lanes();
-      if (pick) {
-        PickLanes(slab, scratch.lines, to);
+      if (s_.unfolded_) {
+        const Range pixels{slab.first_image * s_.pieces_.plane + span.first, span.pixels};
+        s_.input_.FetchLanes(lanes_, {slab.first_channel, slab.channels}, pixels, slab.panel, scratch.lines, to);
       } else {
         channel_lanes::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines, to);
       }
-    }
-  }
-
-  // The same for pixels that lie apart: all rows of a channel at a time.
-  void PickLanes(const channel_lanes::SlabShape& slab, const channel_lanes::SlabScratch& scratch, float* to) const {
-    constexpr int64_t kBetween = channel_lanes::kLine + kernels::kLineSlack;
-    const auto& strides = lanes_operand_.strides;
-    const channel_lanes::AxisRange &rows = slab.axes[1], &columns = slab.axes[2];
-    const int64_t pixels = slab.pixels();
-    const int64_t offset = slab.first_image * strides[0] + slab.first_channel * strides[1] + rows.begin * strides[3];
-    for (int64_t i = 0; i < pixels; ++i) scratch.offsets[i] = i * slab.panel;
-    for (int64_t c = 0; c < slab.channels;) {
-      const int64_t in_panel = c % slab.panel;
-      const int64_t lines = std::min({channel_lanes::kLines, slab.channels - c, slab.panel - in_panel});
-      for (int64_t l = 0; l < lines; ++l) {
-        lanes_.FetchGrid(offset + (c + l) * strides[1], rows.step * strides[3], rows.count, columns.step * strides[4],
-                         columns.count, scratch.lines + l * kBetween);
-      }
-      kernels::Lines().transpose(scratch.lines, kBetween, lines, pixels,
-                                 to + c / slab.panel * slab.PanelFloats() + in_panel, scratch.offsets);
-      c += lines;
     }
   }
 
@@ -206,21 +179,21 @@ class WeightsRun {
     }
   }
   void PrefetchLanes(const Block& block, const Span& span, int64_t part, int64_t parts) const {
-    if (span.images == 0) return;
-    const int64_t channels = s_.cut_.panels.channels(block.lanes);
-    const int64_t width = s_.strided_ ? p_.geometry.output_size[2] : span.pixels, lines = span.pixels / width;
-    const int64_t between = s_.strided_ ? p_.geometry.stride[1] * lanes_operand_.strides[3] : 0;
-    const int64_t run = s_.strided_ ? (width - 1) * p_.geometry.stride[2] * lanes_operand_.strides[4] + 1 : width;
-    const int64_t first = s_.strided_ ? span.first / width * between : span.first;
-    for (int64_t n = 0; n < span.images; ++n) {
-      const int64_t offset = (span.image + n) * lanes_operand_.strides[0] + first;
-      for (int64_t c = part * channels / parts; c < (part + 1) * channels / parts; ++c) {
-        const int64_t line = offset + (FirstLane(block) + c) * lanes_operand_.strides[1];
-        for (int64_t h = 0; h < lines; ++h) lanes_.Prefetch(line + h * between, run);
+    const int64_t channels = s_.cut_.panels.channels(block.lanes), together = s_.unfolded_ ? s_.input_.bundle() : 1;
+    const int64_t bundles = base::CeilDiv(channels, together);
+    const int64_t begin = part * bundles / parts, end = (part + 1) * bundles / parts;
+    for (int64_t n = span.image; n < span.image + span.images && begin < end; ++n) {
+      const int64_t first = FirstLane(block) + begin * together;
+      if (s_.unfolded_) {
+        s_.input_.Prefetch(lanes_, {first / together, end - begin}, {n * s_.pieces_.plane + span.first, span.pixels});
+        continue;
+      }
+      const auto& strides = lanes_operand_.strides;
+      for (int64_t c = first; c < first + end - begin; ++c) {
+        lanes_.Prefetch(n * strides[0] + c * strides[1] + span.first, span.pixels);
       }
     }
   }
-
   int64_t FirstLane(const Block& block) const {
     return block.group * LaneChannels() + s_.cut_.panels.first(block.lanes);
   }
@@ -237,7 +210,7 @@ class WeightsRun {
   }
 
   void Store(const Block& block, const float* tiles, const WeightsScratch& scratch) const {
-    const auto& strides = p_.weight_result.strides;
+    const auto strides = ProductOf(p_).weight_result.strides;
     const bool outputs = s_.cut_.outputs_are_lanes;
     const int64_t lane_stride = strides[outputs ? 0 : 1], row_stride = strides[outputs ? 1 : 0];
     const int64_t offset = block.group * s_.output_channels_ * strides[0] +

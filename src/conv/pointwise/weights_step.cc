@@ -30,19 +30,20 @@ constexpr double kWorkATileCall = 60;
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
-  const Geometry& g = problem.geometry;
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : unfolded_(HasStride(problem.geometry)), input_(problem.geometry, problem.input) {
+  const Geometry g = ProductOf(problem).geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   rows_in_place_ = problem.input.dtype == numerics::DType::kFloat32 &&
                    problem.output.dtype == numerics::DType::kFloat32 &&
                    problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
-  strided_ = g.input_size != g.output_size || g.stride != Extent3{1, 1, 1};
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(kPiecePixels / plane, 1, std::max<int64_t>(1, g.batch));
-  pieces_ = {CeilDiv(g.batch, images_), plane, kPiecePixels, strided_ ? std::max<int64_t>(1, g.output_size[2]) : 16};
+  const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] <= kPiecePixels;
+  pieces_ = {CeilDiv(g.batch, images_), plane, kPiecePixels, whole_rows ? g.output_size[2] : 16};
   const Cut outputs = MakeCut(g, true), inputs = MakeCut(g, false);
-  cut_ = strided_ || inputs.work < outputs.work ? inputs : outputs;
+  cut_ = unfolded_ || inputs.work < outputs.work ? inputs : outputs;
   if (cut_.segments > 1) {
     partial_handle_ =
         ledger->Book("partial weight gradients",
@@ -70,7 +71,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
-  const double element = kWorkASlabElem + (strided_ ? kWorkAStride : 0);
+  const double element = kWorkASlabElem + (unfolded_ ? kWorkAStride : 0);
   const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /

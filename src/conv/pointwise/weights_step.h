@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights of a 1x1 kernel: result[row][lane] = sum over pixels of rows[row][pixel] * lanes[lane][pixel]. Of
 // the two tensors only the one whose channels are lanes is transposed, piece by piece; the other is read where it
-// stands. With a stride the input is the one that is transposed.
+// stands. An unfolded input is the one that is transposed.
 #ifndef CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 #define CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 
@@ -11,6 +11,7 @@
 #include "conv/channel_lanes/lane_panels.h"
 #include "conv/channel_lanes/slab.h"
 #include "conv/pointwise/planes.h"
+#include "conv/pointwise/unfolded.h"
 
 namespace canopy::conv::pointwise {
 
@@ -53,11 +54,12 @@ class WeightsStep : public Step {
   Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes) const;
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
-  int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
+  int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded
   bool rows_in_place_ = false;                        // read where they stand
-  bool strided_ = false;                              // the input's pixels lie apart: pieces are whole rows
-  int64_t images_ = 1;                                // of a piece: several small planes, or a part of one
-  Pieces pieces_;                                     // of every images_-th plane
+  bool unfolded_ = false;                             // the input is
+  Unfolded input_;
+  int64_t images_ = 1;  // of a piece: several small planes, or a part of one
+  Pieces pieces_;       // of every images_-th plane
   Cut cut_;
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;
