@@ -36,14 +36,15 @@ Boxes::Boxes(int64_t batch, const Extent3& size, const Extent3& multiple, int64_
   CountBlocks();
 }
 
-Boxes::Boxes(const Extent4& whole, const Extent4& least, const std::array<int, 4>& order, int64_t most_positions)
+Boxes::Boxes(const Extent4& whole, const Extent3& multiple, const Extent4& least, const std::array<int, 4>& order,
+             int64_t most_positions)
     : whole_(whole) {
   int64_t most = most_positions;
   for (int axis = 0; axis < 4; ++axis) most /= std::clamp<int64_t>(whole_[axis], 1, least[axis]);
   for (const int axis : order) {
     const int64_t reserved = std::clamp<int64_t>(whole_[axis], 1, least[axis]);
     const int64_t here = std::max<int64_t>(1, most) * reserved;
-    block_[axis] = EvenBlock(whole_[axis], here, 1);
+    block_[axis] = EvenBlock(whole_[axis], here, axis == 0 ? 1 : multiple[axis - 1]);
     most = here / std::max<int64_t>(1, block_[axis]);
   }
   CountBlocks();

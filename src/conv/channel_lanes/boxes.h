@@ -25,9 +25,9 @@ class Boxes {
   Boxes() = default;
   // Boxes of at most about `most_positions`; their cuts on the last three axes are multiples of `multiple`.
   Boxes(int64_t batch, const Extent3& size, const Extent3& multiple, int64_t most_positions);
-  // Boxes of at most about `most_positions`, of which at least about `least[axis]` are along each axis; axes are then
-  // taken whole in the given order.
-  Boxes(const Extent4& whole, const Extent4& least, const std::array<int, 4>& order, int64_t most_positions);
+  // Likewise, of which at least about `least[axis]` are along each axis; axes are then taken whole in the given order.
+  Boxes(const Extent4& whole, const Extent3& multiple, const Extent4& least, const std::array<int, 4>& order,
+        int64_t most_positions);
 
   int64_t count() const { return blocks_[0] * blocks_[1] * blocks_[2] * blocks_[3]; }
   Box At(int64_t index) const;

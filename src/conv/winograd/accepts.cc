@@ -11,6 +11,7 @@ namespace canopy::conv::winograd {
 namespace {
 
 constexpr int64_t kLeastChannels = 16;  // below, transforms outweigh the products saved
+constexpr int64_t kMostDilation = 4;    // above, pixels of many tiles at once leave the cache
 
 }  // namespace
 
@@ -19,16 +20,17 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   const Geometry& g = problem.geometry;
   for (int axis = 0; axis < 3; ++axis) {
     if (g.stride[axis] != 1) return "the stride is not 1";
-    if (g.kernel[axis] > 1 && g.dilation[axis] != 1) return "the kernel is dilated";
+    if (g.kernel[axis] > 1 && g.dilation[axis] > kMostDilation) return "the dilation is more than 4";
   }
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
     return "a group has fewer than 16 channels";
   }
   if (computation != kBackwardWeights) {
-    return Tilings(g.kernel).empty() ? "no few terms of 3 or 4 offsets along an axis make up the kernel" : "";
+    return Tilings(g.kernel, g.dilation).empty() ? "no few terms of 3 or 4 offsets along an axis make up the kernel"
+                                                 : "";
   }
-  if (!WeightsShape(g.kernel).served)
-    return "the kernel has not 3 offsets along one axis or two, and 1 or up to 4 depths";
+  if (!WeightsShape(g.kernel, g.dilation).served)
+    return "the kernel has not 3 offsets along one axis or two, and 1 or up to 4 depths without dilation";
   if (g.batch == 0 || g.output_size[0] * g.output_size[1] * g.output_size[2] == 0) {
     return "there is nothing to sum";
   }

@@ -134,7 +134,7 @@ class DataRun {
     for (int axis = 0; axis < 3; ++axis) {
       // Just what some result meets: the rest of a window would be rounded into results all the same.
       const int64_t begin = box.first[axis + 1] * t_.axes[axis].tile + s_.shift_[axis], size = s_.source_size_[axis];
-      const int64_t end = begin + Results(box, axis) + s_.weight_.kernel[axis] - 1;
+      const int64_t end = begin + Results(box, axis) + (s_.weight_.kernel[axis] - 1) * t_.axes[axis].dilation;
       const int64_t low = std::clamp<int64_t>(begin, 0, size);
       shape.axes[axis] = {low, 1, std::max<int64_t>(0, std::min(end, size) - low)};
     }
@@ -180,16 +180,13 @@ class DataRun {
       ForEach({s_.windows(box.count, 0), s_.windows(box.count, 1), s_.windows(box.count, 2)},
               [&](int64_t d, int64_t h, int64_t w) {
                 const int64_t depth = begin(0, d), row = begin(1, h), column = begin(2, w);
-                for (int64_t z = depth; z < depth + axes[0].window; ++z) {
-                  const bool depth_exists = z >= 0 && z < shape.axes[0].count;
-                  for (int64_t y = row; y < row + axes[1].window; ++y) {
-                    const bool row_exists = depth_exists && y >= 0 && y < shape.axes[1].count;
-                    for (int64_t x = column; x < column + axes[2].window; ++x) {
-                      const bool exists = row_exists && x >= 0 && x < shape.axes[2].count;
-                      *offsets++ = exists ? (1 + shape.Pixel(z, y, x) + n) * shape.panel : 0;
-                    }
-                  }
-                }
+                ForEach({axes[0].window, axes[1].window, axes[2].window}, [&](int64_t i, int64_t j, int64_t k) {
+                  const int64_t z = depth + i * axes[0].dilation, y = row + j * axes[1].dilation;
+                  const int64_t x = column + k * axes[2].dilation;
+                  const bool exists = z >= 0 && z < shape.axes[0].count && y >= 0 && y < shape.axes[1].count &&
+                                      x >= 0 && x < shape.axes[2].count;
+                  *offsets++ = exists ? (1 + shape.Pixel(z, y, x) + n) * shape.panel : 0;
+                });
               });
     }
   }
@@ -215,7 +212,9 @@ class DataRun {
         scratch.sum_offsets[tile] = tile * lanes;
         ++tile;
         ForEach({axes[0].tile, axes[1].tile, axes[2].tile}, [&](int64_t i, int64_t j, int64_t k) {
-          const int64_t z = d * axes[0].tile + i, y = h * axes[1].tile + j, x = w * axes[2].tile + k;
+          const int64_t z = axes[0].TileBegin(d) + i * axes[0].dilation;
+          const int64_t y = axes[1].TileBegin(h) + j * axes[1].dilation;
+          const int64_t x = axes[2].TileBegin(w) + k * axes[2].dilation;
           const int64_t position = ((n * depths + z) * rows + y) * columns + x;
           *offsets++ = z < depths && y < rows && x < columns ? (1 + position) * lanes : 0;
         });

@@ -60,7 +60,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
   for (int axis = 0; axis < 3; ++axis) {
-    shift_[axis] = forward_ ? -g.pad_begin[axis] : g.pad_begin[axis] - (g.kernel[axis] - 1);
+    shift_[axis] = forward_ ? -g.pad_begin[axis] : g.pad_begin[axis] - (g.kernel[axis] - 1) * g.dilation[axis];
   }
   panels_ = channel_lanes::LanePanels(result_channels_, 1);
   ChooseTiling(g);
@@ -90,7 +90,7 @@ void DataStep::ChooseTiling(const Geometry& g) {
     }
   };
   Tiling best;
-  for (const Tiling& tiling : Tilings(g.kernel)) {
+  for (const Tiling& tiling : Tilings(g.kernel, g.dilation)) {
     take(tiling);
     const double work = EstimateWork(g) + (Fits(g) ? 0 : kNoRoom);
     if (best.transformed > 0 && work >= work_) continue;
@@ -112,15 +112,17 @@ int64_t DataStep::MostTiles() const {
 // together in memory: long stretches are worth more than the rest of such pixels.
 channel_lanes::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
   const Extent3 tiles = tiling_.Tiles(result_size_);
-  if (tiling_.transformed > 1) return channel_lanes::Boxes(g.batch, tiles, {1, 1, 1}, most_tiles);
+  const auto& axes = tiling_.axes;
+  const Extent3 combs{axes[0].comb(), axes[1].comb(), axes[2].comb()};
+  if (tiling_.transformed > 1) return channel_lanes::Boxes(g.batch, tiles, combs, most_tiles);
   channel_lanes::Extent4 least{1, 1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
-    if (tiling_.axes[axis].window > 1) least[axis + 1] = kLeastTilesOfALine;
+    if (axes[axis].window > 1) least[axis + 1] = kLeastTilesOfALine * combs[axis];
   }
   const auto distance = [&](int axis) { return std::abs(result_.strides[axis == 0 ? 0 : axis + 1]); };
   std::array<int, 4> order{3, 2, 1, 0};
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return distance(a) < distance(b); });
-  return channel_lanes::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, least, order, most_tiles);
+  return channel_lanes::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, combs, least, order, most_tiles);
 }
 
 // Of all tiles, where one panel's sums for them stay in the L2.
@@ -224,7 +226,10 @@ double DataStep::EstimateWork(const Geometry& g) const {
 
 int64_t DataStep::SlabPixels(const channel_lanes::Extent4& box) const {
   int64_t pixels = box[0];
-  for (int axis = 0; axis < 3; ++axis) pixels *= box[axis + 1] * tiling_.axes[axis].tile + weight_.kernel[axis] - 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    const AxisTiling& along = tiling_.axes[axis];
+    pixels *= box[axis + 1] * along.tile + (weight_.kernel[axis] - 1) * along.dilation;
+  }
   return pixels;
 }
 

@@ -10,7 +10,7 @@ constexpr unsigned kAxisChoices[] = {0b110, 0b101, 0b011, 0b100, 0b010, 0b001};
 
 }  // namespace
 
-std::vector<Tiling> Tilings(const Extent3& kernel) {
+std::vector<Tiling> Tilings(const Extent3& kernel, const Extent3& dilation) {
   std::vector<Tiling> tilings;
   for (const int64_t taps : kTapChoices) {
     for (const unsigned choice : kAxisChoices) {
@@ -26,6 +26,7 @@ std::vector<Tiling> Tilings(const Extent3& kernel) {
         } else {
           along.terms = kernel[axis];
         }
+        along.dilation = kernel[axis] > 1 ? dilation[axis] : 1;
         serves = serves && along.terms >= 1 && along.terms <= kMostTerms;
       }
       if (serves && tiling.terms() <= kMostTerms) tilings.push_back(tiling);

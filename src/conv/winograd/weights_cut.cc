@@ -111,9 +111,7 @@ void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, bool* chosen) {
 // takes, for few to be read twice. Where the kernel has depths, or the depth is transformed, neighbouring depths share
 // what is transformed: then as many of those first.
 TileBands WeightsStep::ChooseBands(int64_t most_tiles, int64_t most_depths) const {
-  const auto pixels = [&](int axis, int64_t tiles) {
-    return tiles * shape_.tile[axis] + shape_.window[axis] - shape_.tile[axis];
-  };
+  const auto pixels = [&](int axis, int64_t tiles) { return tiles * shape_.tile[axis] + shape_.Margin(axis); };
   Extent3 extent{1, 1, 1};
   const bool deep = shape_.depths > 1;
   if (deep) extent[0] = Alike(grid_[0], most_depths);
@@ -127,6 +125,7 @@ TileBands WeightsStep::ChooseBands(int64_t most_tiles, int64_t most_depths) cons
   const int64_t slice_depths = shape_.in_depth() ? pixels(0, extent[0]) : 1;
   const int64_t most_rows = kSlabFloats / (column_floats * slice_depths * shape_.tile[1]);
   extent[1] = Alike(grid_[1], deep ? std::min(most_rows, most_tiles / (extent[0] * extent[2])) : most_rows);
+  for (int axis = 0; axis < 3; ++axis) extent[axis] = RoundUp(extent[axis], shape_.dilation[axis]);
   return TileBands(g_.batch, grid_, extent);
 }
 
@@ -208,10 +207,10 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
       input_tiles += static_cast<double>(InputSlices(slices).count * g_.batch * grid_[1] * grid_[2]);
     }
   }
-  const auto slab = [&](const Extent3& window) {  // elements a tile and channel
+  const auto slab = [&](bool inputs) {  // elements a tile and channel
     double elems = 1;
     for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
-      const int64_t pixels = band[axis] * shape_.tile[axis] + window[axis] - shape_.tile[axis];
+      const int64_t pixels = band[axis] * shape_.tile[axis] + (inputs ? shape_.Margin(axis) : 0);
       elems *= static_cast<double>(std::min(pixels, g_.output_size[axis])) / static_cast<double>(band[axis]);
     }
     return elems;
@@ -227,11 +226,9 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
   const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
   const TransformCosts& costs = CostsOf(shape_);
   return input_tiles * input_turns *
-             (input_vectors * (kVector * slab(shape_.window) * kWorkASlabElem + costs.input) +
-              input_panels * costs.input_list) +
+             (input_vectors * (kVector * slab(true) * kWorkASlabElem + costs.input) + input_panels * costs.input_list) +
          tiles * output_turns *
-             (vectors * (kVector * slab(shape_.tile) * kWorkASlabElem + costs.output) +
-              output_panels * costs.output_list);
+             (vectors * (kVector * slab(false) * kWorkASlabElem + costs.output) + output_panels * costs.output_list);
 }
 
 }  // namespace canopy::conv::winograd

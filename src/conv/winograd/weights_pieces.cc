@@ -38,7 +38,7 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   to += (place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles) * slab.panel;
   const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
   const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
-  TilePixels pixels(slab, piece.first, cut_.shape.tile, piece.window);
+  TilePixels pixels(slab, {piece.first, cut_.shape.tile, piece.window, cut_.shape.dilation});
   for (int64_t d = 0; d < piece.tiles[0]; ++d) {
     for (int64_t h = 0; h < piece.tiles[1]; ++h) {
       for (int64_t w = 0; w < piece.tiles[2]; ++w, to += slab.panel) {
@@ -88,7 +88,8 @@ void WeightsPieces::TakePixels(const TileBand& band, Piece* piece) const {
     const int64_t outputs = std::min(band.count[axis] * shape.tile[axis], g.output_size[axis] - first);
     const int64_t begin = first - (piece->inputs ? g.pad_begin[axis] : 0);
     const int64_t low = std::clamp<int64_t>(begin, 0, size[axis]);
-    const int64_t high = std::clamp<int64_t>(begin + outputs + piece->window[axis] - shape.tile[axis], low, size[axis]);
+    const int64_t end = begin + outputs + (piece->inputs ? shape.Margin(axis) : 0);
+    const int64_t high = std::clamp<int64_t>(end, low, size[axis]);
     piece->slab.axes[axis] = {low, 1, high - low};
     piece->first[axis] = begin - low;
   }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "base/checked_math.h"
 #include "conv/problem.h"
 #include "conv/winograd/sizes.h"
 #include "kernels/winograd/contract.h"
@@ -17,15 +18,16 @@ struct WeightsShape {
   static constexpr int64_t kMostDepths = 4;
 
   WeightsShape() = default;
-  explicit WeightsShape(const Extent3& kernel) {
+  WeightsShape(const Extent3& kernel, const Extent3& dilations) {
     bool rest = true;  // of the axes is served
     for (int axis = 2; axis >= 0; --axis) {
       if (kernel[axis] == kKernel && axes < 2) {
         ++axes;
         tile[axis] = kTile;
         window[axis] = kWindow;
+        dilation[axis] = dilations[axis];
         taps *= kKernel;
-      } else if (axis == 0 && kernel[0] <= kMostDepths) {
+      } else if (axis == 0 && kernel[0] <= kMostDepths && (kernel[0] == 1 || dilations[0] == 1)) {
         depths = kernel[0];
       } else {
         rest = rest && kernel[axis] == 1;
@@ -37,10 +39,17 @@ struct WeightsShape {
   int64_t points() const { return kernels::WinogradPoints(axes); }
   int64_t all_taps() const { return depths * taps; }
   bool in_depth() const { return tile[0] > 1; }
+  // Of an image along an axis.
+  int64_t Tiles(int axis, int64_t outputs) const {
+    return base::CeilDiv(outputs, tile[axis] * dilation[axis]) * dilation[axis];
+  }
+  // Inputs that adjoining tiles reach besides as many as they have outputs.
+  int64_t Margin(int axis) const { return (window[axis] - tile[axis]) * dilation[axis]; }
 
   bool served = false;
   int axes = 0;                            // transformed
   Extent3 tile{1, 1, 1}, window{1, 1, 1};  // outputs and inputs of a tile
+  Extent3 dilation{1, 1, 1};               // from each of them to the next, as in tiling.h
   int64_t taps = 1;                        // kernel offsets that one product gives
   int64_t depths = 1;                      // products
 };

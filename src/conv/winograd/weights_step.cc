@@ -16,10 +16,10 @@ constexpr int64_t kOverflowed = -1;  // bytes that no ledger takes
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : g_(problem.geometry), shape_(g_.kernel), direct_(problem, &direct_ledger_) {
+    : g_(problem.geometry), shape_(g_.kernel, g_.dilation), direct_(problem, &direct_ledger_) {
   input_channels_ = g_.group_input_channels();
   output_channels_ = g_.group_output_channels();
-  for (int axis = 0; axis < 3; ++axis) grid_[axis] = base::CeilDiv(g_.output_size[axis], shape_.tile[axis]);
+  for (int axis = 0; axis < 3; ++axis) grid_[axis] = shape_.Tiles(axis, g_.output_size[axis]);
   ChooseCut(problem);
   room_ = RoomOf(cut_, exec::ThreadCount());
   const int64_t bytes = std::max(room_.total, direct_ledger_.total_bytes());
@@ -78,7 +78,7 @@ WeightsScratch WeightsStep::ScratchAt(const WeightsCut& cut, char* at, int64_t* 
   int64_t input = 1, output = 1;  // pixels of a slice
   for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
     const int64_t pixels = cut.bands.extent()[axis] * shape_.tile[axis];
-    input *= pixels + shape_.window[axis] - shape_.tile[axis];
+    input *= pixels + shape_.Margin(axis);
     output *= pixels;
   }
   scratch.slab = carver.Take<float>(std::max((input + 1) * cut.inputs_panel, (output + 1) * cut.row_lanes()));

@@ -33,22 +33,27 @@ TEST(BoxesTest, CoverEveryPositionOnce) {
   for (const Extent4& whole : kWholes) {
     for (const int64_t most : {1, 4, 13, 64, 1000}) {
       ExpectCover(Boxes(whole[0], {whole[1], whole[2], whole[3]}, {1, 2, 2}, most), whole);
-      ExpectCover(Boxes(whole, {1, 2, 1, 1}, {3, 2, 1, 0}, most), whole);
-      ExpectCover(Boxes(whole, {1, 1, 1, 4}, {0, 3, 2, 1}, most), whole);
+      ExpectCover(Boxes(whole, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, most), whole);
+      ExpectCover(Boxes(whole, {2, 1, 3}, {1, 1, 1, 4}, {0, 3, 2, 1}, most), whole);
     }
   }
 }
 
 TEST(BoxesTest, TakeAxesInOrderButTheLeastOfAll) {
-  const Boxes boxes({8, 6, 10, 12}, {1, 2, 1, 1}, {3, 2, 1, 0}, 2 * 12 * 5);
+  const Boxes boxes({8, 6, 10, 12}, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, 2 * 12 * 5);
   EXPECT_EQ(boxes.extent(), (Extent4{1, 2, 5, 12}));
-  const Boxes images({16, 1, 1, 100}, {1, 1, 1, 2}, {0, 3, 2, 1}, 64);
+  const Boxes images({16, 1, 1, 100}, {1, 1, 1}, {1, 1, 1, 2}, {0, 3, 2, 1}, 64);
   EXPECT_EQ(images.extent(), (Extent4{16, 1, 1, 4}));
+}
+
+TEST(BoxesTest, AreCutAtMultiples) {
+  const Boxes boxes({1, 1, 8, 9}, {1, 4, 3}, {1, 1, 4, 3}, {3, 2, 1, 0}, 24);
+  EXPECT_EQ(boxes.extent(), (Extent4{1, 1, 4, 6}));
 }
 
 TEST(BoxesTest, OfNothingAreNone) {
   EXPECT_EQ(Boxes(0, {1, 2, 3}, {1, 1, 1}, 8).count(), 0);
-  EXPECT_EQ(Boxes({4, 1, 0, 3}, {1, 1, 2, 1}, {3, 2, 1, 0}, 8).count(), 0);
+  EXPECT_EQ(Boxes({4, 1, 0, 3}, {1, 1, 1}, {1, 1, 2, 1}, {3, 2, 1, 0}, 8).count(), 0);
 }
 
 }  // namespace

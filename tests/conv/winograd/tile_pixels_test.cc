@@ -6,7 +6,8 @@
 namespace canopy::conv::winograd {
 namespace {
 
-// Windows that overlap, begin before the slab and end behind it, in reading order and not.
+// Windows that overlap, begin before the slab and end behind it, in reading order and not, of every pixel and of every
+// second or third, where two or three tiles lie in one another.
 TEST(TilePixelsTest, ListPixelsOfTheSlabAndZerosElsewhere) {
   channel_lanes::SlabShape slab;
   slab.images = 1;
@@ -14,23 +15,28 @@ TEST(TilePixelsTest, ListPixelsOfTheSlabAndZerosElsewhere) {
   const Extent3 sizes[] = {{1, 5, 30}, {9, 2, 7}, {3, 1, 1}, {1, 0, 4}};
   const Extent3 windows[] = {{1, 6, 6}, {6, 1, 1}, {1, 1, 6}, {1, 4, 4}};
   const Extent3 steps[] = {{1, 4, 4}, {4, 1, 1}, {1, 1, 4}, {1, 4, 4}};
-  for (int i = 0; i < 16; ++i) {
-    const Extent3 &size = sizes[i / 4], &window = windows[i % 4], &step = steps[i % 4];
+  const Extent3 dilations[] = {{1, 1, 1}, {2, 3, 1}, {1, 2, 2}};
+  for (int i = 0; i < 48; ++i) {
+    const Extent3 &size = sizes[i / 4 % 4], &window = windows[i % 4], &step = steps[i % 4];
+    const Extent3& dilation = dilations[i / 16];
     for (int axis = 0; axis < 3; ++axis) slab.axes[axis] = {0, 1, size[axis]};
     const Extent3 first{0, -1, -2};
-    TilePixels pixels(slab, first, step, window);
+    TilePixels pixels(slab, {first, step, window, dilation});
     for (int64_t index = 0; index < 2 * 3 * 9; ++index) {
       const Extent3 tile{index / 27, index / 9 % 3, index % 9};
       if (index % 7 == 5) continue;
       const int64_t* offsets = pixels.At(tile);
       for (int64_t pixel = 0; pixel < window[0] * window[1] * window[2]; ++pixel) {
-        const Extent3 at{first[0] + tile[0] * step[0] + pixel / (window[1] * window[2]),
-                         first[1] + tile[1] * step[1] + pixel / window[2] % window[1],
-                         first[2] + tile[2] * step[2] + pixel % window[2]};
+        Extent3 at{pixel / (window[1] * window[2]), pixel / window[2] % window[1], pixel % window[2]};
         bool there = true;
-        for (int axis = 0; axis < 3; ++axis) there = there && at[axis] >= 0 && at[axis] < size[axis];
+        for (int axis = 0; axis < 3; ++axis) {
+          const int64_t comb = tile[axis] / dilation[axis], tooth = tile[axis] % dilation[axis];
+          at[axis] = first[axis] + (comb * step[axis] + at[axis]) * dilation[axis] + tooth;
+          there = there && at[axis] >= 0 && at[axis] < size[axis];
+        }
         EXPECT_EQ(offsets[pixel], there ? ((at[0] * size[1] + at[1]) * size[2] + at[2]) * 16 : slab.PanelFloats())
-            << "slab " << i / 4 << ", window " << i % 4 << ", tile " << index << ", pixel " << pixel;
+            << "slab " << i / 4 % 4 << ", window " << i % 4 << ", dilation " << i / 16 << ", tile " << index
+            << ", pixel " << pixel;
       }
     }
   }
