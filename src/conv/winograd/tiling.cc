@@ -15,13 +15,14 @@ std::vector<Tiling> Tilings(const Extent3& kernel, const Extent3& dilation) {
   for (const int64_t taps : kTapChoices) {
     for (const unsigned choice : kAxisChoices) {
       Tiling tiling;
-      tiling.of_threes = taps == 3;
+      tiling.tile_side = kWindow - taps + 1;
+      tiling.taps_side = taps;
       bool serves = true;
       for (int axis = 0; axis < 3; ++axis) {
         AxisTiling& along = tiling.axes[axis];
         if ((choice >> axis & 1) != 0) {
           serves = serves && kernel[axis] >= taps;
-          along = {kWindow - taps + 1, kWindow, taps, base::CeilDiv(kernel[axis], taps)};
+          along = {tiling.tile_side, kWindow, taps, base::CeilDiv(kernel[axis], taps)};
           ++tiling.transformed;
         } else {
           along.terms = kernel[axis];

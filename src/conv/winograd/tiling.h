@@ -40,12 +40,12 @@ struct AxisTiling {
 
 struct Tiling {
   std::array<AxisTiling, 3> axes;
-  int transformed = 0;     // axes
-  bool of_threes = false;  // 3 kernel offsets a term, else 4
+  int transformed = 0;                   // axes
+  int64_t tile_side = 0, taps_side = 0;  // along them
 
   const kernels::WinogradKernels& kernels() const { return kernels::Winograd(transformed); }
-  kernels::WinogradInFn kernel_in() const { return of_threes ? kernels().weight : kernels().gradient; }
-  kernels::WinogradOutFn result_out() const { return of_threes ? kernels().result : kernels().weight_result; }
+  kernels::WinogradInFn kernel_in() const { return kernels().kernel[taps_side]; }
+  kernels::WinogradOutFn result_out() const { return kernels().results[tile_side]; }
   int64_t terms() const { return axes[0].terms * axes[1].terms * axes[2].terms; }
   int64_t points() const { return kernels::WinogradPoints(transformed); }
   int64_t tile() const { return axes[0].tile * axes[1].tile * axes[2].tile; }  // positions

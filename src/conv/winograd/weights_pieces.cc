@@ -31,7 +31,7 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
   std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
   const kernels::WinogradKernels& kernels = kernels::Winograd(cut_.shape.axes);
-  const auto transform = piece.inputs ? kernels.input : kernels.gradient;
+  const auto transform = piece.inputs ? kernels.input : kernels.kernel[kTile];
   const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
   float* to = piece.inputs ? tiles.inputs + piece.panel * cut_.inputs_floats()
                            : tiles.outputs + cut_.outputs_at(block.lanes, piece.panel);

@@ -273,7 +273,7 @@ class WeightsRun {
     const WeightsShape& shape = cut_.shape;
     const int64_t lanes = cut_.row_lanes();
     const int64_t input_panel = first_input / cut_.inputs_panel, row = first_input % cut_.inputs_panel;
-    const auto transform = kernels::Winograd(shape.axes).weight_result;
+    const auto transform = kernels::Winograd(shape.axes).results[kKernel];
     int64_t offsets[kKernel * kKernel];
     for (int64_t tap = 0; tap < shape.taps; ++tap) offsets[tap] = tap * lanes;
     for (int64_t depth = 0; depth < shape.depths; ++depth) {

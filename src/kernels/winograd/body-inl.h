@@ -46,33 +46,28 @@ struct InputLaw {
   }
 };
 
-struct WeightLaw {
-  static constexpr int kFrom = 3, kTo = 6;
+// A kernel of kElements.
+template <int kElements>
+struct KernelLaw {
+  static constexpr int kFrom = kElements, kTo = 6;
   HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT g, WinogradVec* HWY_RESTRICT to) {
     to[0] = hn::Mul(Constant(1 / (kSquareA * kSquareB)), g[0]);
-    const WinogradVec even_a = hn::MulAdd(Constant(kSquareA * kNormA), g[2], hn::Mul(Constant(kNormA), g[0]));
-    to[1] = hn::MulAdd(Constant(kPointA * kNormA), g[1], even_a);
-    to[2] = hn::NegMulAdd(Constant(kPointA * kNormA), g[1], even_a);
-    const WinogradVec even_b = hn::MulAdd(Constant(kSquareB * kNormB), g[2], hn::Mul(Constant(kNormB), g[0]));
-    to[3] = hn::MulAdd(Constant(kPointB * kNormB), g[1], even_b);
-    to[4] = hn::NegMulAdd(Constant(kPointB * kNormB), g[1], even_b);
-    to[5] = g[2];
+    AtOpposites(kPointA, kNormA, g, to + 1);
+    AtOpposites(kPointB, kNormB, g, to + 3);
+    to[5] = g[kFrom - 1];
   }
-};
 
-struct GradientLaw {
-  static constexpr int kFrom = 4, kTo = 6;
-  HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT g, WinogradVec* HWY_RESTRICT to) {
-    to[0] = hn::Mul(Constant(1 / (kSquareA * kSquareB)), g[0]);
-    const WinogradVec even_a = hn::MulAdd(Constant(kSquareA * kNormA), g[2], hn::Mul(Constant(kNormA), g[0]));
-    const WinogradVec odd_a = hn::MulAdd(Constant(kSquareA), g[3], g[1]);
-    to[1] = hn::MulAdd(Constant(kPointA * kNormA), odd_a, even_a);
-    to[2] = hn::NegMulAdd(Constant(kPointA * kNormA), odd_a, even_a);
-    const WinogradVec even_b = hn::MulAdd(Constant(kSquareB * kNormB), g[2], hn::Mul(Constant(kNormB), g[0]));
-    const WinogradVec odd_b = hn::MulAdd(Constant(kSquareB), g[3], g[1]);
-    to[3] = hn::MulAdd(Constant(kPointB * kNormB), odd_b, even_b);
-    to[4] = hn::NegMulAdd(Constant(kPointB * kNormB), odd_b, even_b);
-    to[5] = g[3];
+ private:
+  // At `point` and at its negative.
+  HWY_INLINE static void AtOpposites(double point, double norm, const WinogradVec* HWY_RESTRICT g,
+                                     WinogradVec* HWY_RESTRICT to) {
+    const double square = point * point;
+    WinogradVec even = hn::Mul(Constant(norm), g[0]), odd = g[1];
+    if constexpr (kFrom > 2) even = hn::MulAdd(Constant(square * norm), g[2], even);
+    if constexpr (kFrom > 3) odd = hn::MulAdd(Constant(square), g[3], odd);
+    if constexpr (kFrom > 4) even = hn::MulAdd(Constant(square * square * norm), g[4], even);
+    to[0] = hn::MulAdd(Constant(point * norm), odd, even);
+    to[1] = hn::NegMulAdd(Constant(point * norm), odd, even);
   }
 };
 
@@ -83,13 +78,14 @@ struct ResultLaw {
   HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT m, WinogradVec* HWY_RESTRICT to) {
     const WinogradVec even_a = hn::Add(m[1], m[2]), odd_a = hn::Sub(m[1], m[2]);
     const WinogradVec even_b = hn::Add(m[3], m[4]), odd_b = hn::Sub(m[3], m[4]);
+    // The sum of the points' terms with their powers.
+    const auto powers = [](double power_a, const WinogradVec& at_a, double power_b, const WinogradVec& at_b)
+                            HWY_ATTR { return hn::MulAdd(Constant(power_a), at_a, hn::Mul(Constant(power_b), at_b)); };
     to[0] = hn::Add(m[0], hn::Add(even_a, even_b));
-    to[1] = hn::MulAdd(Constant(kPointA), odd_a, hn::Mul(Constant(kPointB), odd_b));
-    to[2] = hn::MulAdd(Constant(kSquareA), even_a, hn::Mul(Constant(kSquareB), even_b));
-    if constexpr (kTo == 4) {
-      const WinogradVec cubes = hn::Mul(Constant(kSquareB * kPointB), odd_b);
-      to[3] = hn::MulAdd(Constant(kSquareA * kPointA), odd_a, cubes);
-    }
+    to[1] = powers(kPointA, odd_a, kPointB, odd_b);
+    if constexpr (kTo > 2) to[2] = powers(kSquareA, even_a, kSquareB, even_b);
+    if constexpr (kTo > 3) to[3] = powers(kSquareA * kPointA, odd_a, kSquareB * kPointB, odd_b);
+    if constexpr (kTo > 4) to[4] = powers(kSquareA * kSquareA, even_a, kSquareB * kSquareB, even_b);
     to[kTo - 1] = hn::Add(to[kTo - 1], m[5]);
   }
 };
@@ -145,12 +141,23 @@ void WinogradOut(const float* HWY_RESTRICT points, int64_t step, int64_t count, 
   }
 }
 
+template <int kAxes, int kElements>
+void FillWinograd(WinogradKernels* kernels) {
+  kernels->kernel[kElements] = &WinogradIn<KernelLaw<kElements>, kAxes>;
+  kernels->results[kElements] = &WinogradOut<ResultLaw<kElements>, kAxes>;
+  if constexpr (kElements > kLeastWinogradKernel) FillWinograd<kAxes, kElements - 1>(kernels);
+}
+
 template <int kAxes>
 const WinogradKernels& WinogradAlong() {
-  static const WinogradKernels kernels = {&WinogradIn<InputLaw, kAxes>, &WinogradIn<WeightLaw, kAxes>,
-                                          &WinogradIn<GradientLaw, kAxes>, &WinogradOut<ResultLaw<4>, kAxes>,
-                                          &WinogradOut<ResultLaw<3>, kAxes>};
-  return kernels;
+  static const struct Table {
+    WinogradKernels kernels{};
+    Table() {
+      kernels.input = &WinogradIn<InputLaw, kAxes>;
+      FillWinograd<kAxes, kMostWinogradKernel>(&kernels);
+    }
+  } table;
+  return table.kernels;
 }
 
 inline const WinogradKernels& WinogradOfTarget(int axes) { return axes == 1 ? WinogradAlong<1>() : WinogradAlong<2>(); }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Winograd's transforms over the six points 0, a, -a, b, -b and infinity, along both axes of a square or along a line.
-// A correlation of a 6x6 window with a 3x3 kernel gives 4x4 results, one with a 4x4 kernel 3x3, and both are 36
-// products of numbers that belong to pairs of points:
-//   4x4 results = result(input(6x6 window) * weight(3x3 kernel))            results[y][x] = sum window[y+i][x+j] *
-//   3x3 results = weight_result(input(6x6 window) * gradient(4x4 kernel))                     kernel[i][j]
-// Along a line, likewise, 6 products take a window of 6 and a kernel of 3 to 4 results, or one of 4 to 3 results. The
-// products may be summed over channels, or tiles, before they are transformed back. All of it is exact but for
-// rounding: padding's zeros and whatever is not finite spread over the whole tile.
+// A correlation of a 6x6 window with a kernel of 2x2, 3x3, 4x4 or 5x5 gives 5x5, 4x4, 3x3 or 2x2 results, and all are
+// 36 products of numbers that belong to pairs of points:
+//   results[7 - k](input(6x6 window) * kernel[k](kxk kernel))[y][x] = sum window[y+i][x+j] * kernel[i][j]
+// Along a line, likewise, 6 products take a window of 6 and a kernel of k to 7 - k results. The products may be summed
+// over channels, or tiles, before they are transformed back. All of it is exact but for rounding: padding's zeros and
+// whatever is not finite spread over the whole tile.
 //
 // Lanes are channels, and each lane is on its own. Element e = i * n + j of an n x n square, or e = i of a line, stands
 // at tile[offsets[e] + c], one of the numbers of points e = 6 * i + j, or i, at points[e * step + c], 0 <= c < count.
@@ -31,13 +30,13 @@ using WinogradInFn = void (*)(const float* tile, const int64_t* offsets, int64_t
 // Sums of products at the points to results.
 using WinogradOutFn = void (*)(const float* points, int64_t step, int64_t count, float* tile, const int64_t* offsets);
 
+inline constexpr int kLeastWinogradKernel = 2, kMostWinogradKernel = 5;
+
 // Of squares, or of lines; offsets are as many as elements.
 struct WinogradKernels {
-  WinogradInFn input;           // of 6x6, or 6: B^T d B, or B^T d
-  WinogradInFn weight;          // of 3x3, or 3: G g G^T, or G g
-  WinogradInFn gradient;        // of 4x4, or 4, likewise
-  WinogradOutFn result;         // to 4x4, or 4: A^T m A, or A^T m
-  WinogradOutFn weight_result;  // to 3x3, or 3, likewise
+  WinogradInFn input;                              // of 6x6, or 6: B^T d B, or B^T d
+  WinogradInFn kernel[kMostWinogradKernel + 1];    // by elements an axis: G g G^T, or G g
+  WinogradOutFn results[kMostWinogradKernel + 1];  // likewise: A^T m A, or A^T m
 };
 
 // The kernels for the best instruction set that this processor has, along one axis or two.

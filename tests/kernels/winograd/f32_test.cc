@@ -39,7 +39,7 @@ struct Tile {
 };
 
 // A window correlated with a kernel of k, or k x k, through the points and by the definition.
-void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int axes, int64_t count) {
+void ExpectCorrelation(int k, int axes, int64_t count) {
   const int results = 7 - k;
   std::mt19937 random(static_cast<uint32_t>(count + k));
   Tile window(6, axes, count), kernel(k, axes, count), result(results, axes, count);
@@ -48,13 +48,13 @@ void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int axe
   const int64_t step = count + 16;
   std::vector<float> points(static_cast<size_t>(WinogradPoints(axes) * step), kUnread), factors = points;
   Winograd(axes).input(window.data.data(), window.offsets.data(), count, points.data(), step);
-  kernel_in(kernel.data.data(), kernel.offsets.data(), count, factors.data(), step);
+  Winograd(axes).kernel[k](kernel.data.data(), kernel.offsets.data(), count, factors.data(), step);
   for (int64_t i = 0; i < WinogradPoints(axes) * step; ++i) {
     EXPECT_EQ(std::isnan(points[i]), i % step >= count);  // nothing else is written
     EXPECT_EQ(std::isnan(factors[i]), i % step >= count);
     points[i] *= factors[i];
   }
-  out(points.data(), step, count, result.data.data(), result.offsets.data());
+  Winograd(axes).results[results](points.data(), step, count, result.data.data(), result.offsets.data());
   for (int64_t c = 0; c < count; ++c) {
     for (int e = 0; e < Power(results, axes); ++e) {
       double expected = 0, magnitude = 0;
@@ -73,18 +73,11 @@ void ExpectCorrelation(WinogradInFn kernel_in, WinogradOutFn out, int k, int axe
   }
 }
 
-TEST_P(WinogradTest, KernelsOfThreeGiveFourResults) {
+TEST_P(WinogradTest, KernelsAndResultsFillAWindow) {
   const ScopedTarget scoped(GetParam());
   for (const int axes : {1, 2}) {
-    for (const int64_t count : kCounts) ExpectCorrelation(Winograd(axes).weight, Winograd(axes).result, 3, axes, count);
-  }
-}
-
-TEST_P(WinogradTest, KernelsOfFourGiveThreeResults) {
-  const ScopedTarget scoped(GetParam());
-  for (const int axes : {1, 2}) {
-    for (const int64_t count : kCounts) {
-      ExpectCorrelation(Winograd(axes).gradient, Winograd(axes).weight_result, 4, axes, count);
+    for (int k = kLeastWinogradKernel; k <= kMostWinogradKernel; ++k) {
+      for (const int64_t count : kCounts) ExpectCorrelation(k, axes, count);
     }
   }
 }
@@ -102,7 +95,7 @@ TEST_P(WinogradTest, OffsetsMayCoincide) {
     points.assign(points.size(), 1.0f);
     std::vector<int64_t> offsets(16, kCount);
     offsets[0] = 0;
-    Winograd(axes).result(points.data(), kCount, kCount, tile.data(), offsets.data());
+    Winograd(axes).results[4](points.data(), kCount, kCount, tile.data(), offsets.data());
     for (int64_t c = 0; c < kCount; ++c) EXPECT_EQ(tile[c], Power(5, axes));  // every finite point, or pair, once
   }
 }
