@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both gradients of a depthwise convolution at once: every vector of output gradients that is loaded is multiplied
+// twice, by a weight for the input's gradient and by the input for the weight's. Lanes are neighbouring pixels.
+#ifndef CANOPY_KERNELS_JOINT_PLANES_CONTRACT_H_
+#define CANOPY_KERNELS_JOINT_PLANES_CONTRACT_H_
+
+#include <cstdint>
+
+namespace canopy::kernels {
+
+// What a kernel asks memory for while it multiplies: see Ahead in kernels/planes/contract.h. It begins anew, `image`
+// bytes on, with each image, and moves on by `step` bytes with each vector of a row. The addresses need not be valid.
+struct JointAhead {
+  const char* from = nullptr;
+  int64_t step = 0, image = 0;
+};
+
+// One image's planes in each tensor, a row's first element, and how far to the next image's, next row's.
+template <class T>
+struct JointRows {
+  T* first;
+  int64_t image, row;
+};
+
+// Every element below is a vector of `lanes` floats but for the arguments, which are in floats. With
+//   g(n, y, v, r, s) = g.first[n*g.image + (y - r)*g.row + v*lanes - s],
+// 0 <= n < images, 0 <= y < rows, 0 <= v < vectors, 0 <= r < the kernel's rows, 0 <= s < its columns,
+//   result[n, y, v] = before[n, y, v] + sum over r, s of taps[r*taps_row + s*taps_column] * g(n, y, v, r, s),
+//                                                                                                  where it gives data,
+//   sums[r*sums_row + s*sums_column] += sum over n, y, v of x[n, y, v] * g(n, y, v, r, s)      where it gives weights.
+// A tap is one float that all lanes share. Terms of results are added from the last r to the first, by s, with one
+// fused multiply-add each, where the instruction set has it, to 0 or, where `accumulate`, to the result. Of the last
+// vector of each row only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that
+// is 0.
+struct JointCall {
+  JointRows<const float> g, x;
+  JointRows<const float> before;
+  JointRows<float> result;
+  int64_t images, rows, vectors;
+  int last_lanes;
+  const float* taps;
+  int64_t taps_row, taps_column;
+  float* sums;
+  int64_t sums_row, sums_column;
+  JointAhead ahead[3];  // the last one's is written
+};
+using JointFn = void (*)(const JointCall& call);
+
+inline constexpr int kMostJointRows = 7;
+inline constexpr int kMostJointColumns = 12;
+
+enum JointResults { kJointBoth, kJointData, kJointWeights };
+
+struct JointKernels {
+  int lanes;
+  bool tails;          // the last vector of a row may be less than whole
+  const char* target;  // the instruction set's name
+
+  // By JointResults, rows and columns, nullptr where the registers do not hold so many.
+  JointFn kernels[3][kMostJointRows + 1][kMostJointColumns + 1];
+  int most_columns[kMostJointRows + 1];                    // by rows
+  int at_once[kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
+};
+
+// The kernels for the best instruction set that this processor has.
+const JointKernels& JointPlanes();
+
+}  // namespace canopy::kernels
+
+#endif  // CANOPY_KERNELS_JOINT_PLANES_CONTRACT_H_
