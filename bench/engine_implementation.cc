@@ -58,12 +58,19 @@ class Engine final : public Implementation {
     json ways = json::object(), chosen = json::object();
     const std::unique_ptr<conv::Plan> whole = conv::BuildPlan(lowering_.problem, nullptr);
     for (const conv::PlannedStep& planned : whole->steps) {
-      const What part = PartOf(call_, planned.computation);
-      chosen[WhatName(part)] = planned.algorithm->name;
-      AddAlgorithms(planned.computation, part);
-      if (runnables_[part].empty()) throw std::runtime_error("only the reference serves, which would take too long");
-      for (const auto& [name, runnable] : runnables_[part]) ways[WhatName(part)].push_back(name);
+      const std::string name = planned.algorithm->name;
+      const bool joint = (planned.computations & (planned.computations - 1)) != 0;
+      if (joint) chosen[WhatName(What::kCall)] = name + "+" + name;
+      for (const conv::Computation computation : conv::kAllComputations) {
+        if ((planned.computations & computation) == 0) continue;
+        const What part = PartOf(call_, computation);
+        if (!joint) chosen[WhatName(part)] = name;
+        AddAlgorithms(computation, part);
+        if (runnables_[part].empty()) throw std::runtime_error("only the reference serves, which would take too long");
+        for (const auto& [way, runnable] : runnables_[part]) ways[WhatName(part)].push_back(way);
+      }
     }
+    AddJointAlgorithms();
     return {{"ways", ways}, {"facts", {{"chosen", chosen}}}};
   }
 
@@ -72,9 +79,13 @@ class Engine final : public Implementation {
       const Runnable& runnable = runnables_.at(what).at(way);
       return [this, &runnable] { runnable.Run(lowering_.buffers); };
     }
-    // "X+Y", or one name for whatever parts there are; a bias gradient by its first way.
+    // "X+Y", or one name for whatever parts there are; a bias gradient by its first way, or with the others.
     std::vector<const Runnable*> parts;
     const size_t plus = way.find('+');
+    const auto joint = joint_.find(way.substr(0, plus));
+    if (joint != joint_.end() && way == joint->first + "+" + joint->first) {
+      return [this, joint] { joint->second.Run(lowering_.buffers); };
+    }
     if (runnables_.contains(What::kData)) parts.push_back(&runnables_.at(What::kData).at(way.substr(0, plus)));
     if (runnables_.contains(What::kWeights)) {
       parts.push_back(&runnables_.at(What::kWeights).at(plus == way.npos ? way : way.substr(plus + 1)));
@@ -94,6 +105,7 @@ class Engine final : public Implementation {
 
   void Drop() override {
     runnables_.clear();
+    joint_.clear();
     for (Bytes& storage : storages_) storage.reset();
   }
 
@@ -110,10 +122,20 @@ class Engine final : public Implementation {
     }
   }
 
+  void AddJointAlgorithms() {
+    for (int i = 0; i < conv::kAlgorithmCount; ++i) {
+      const conv::Algorithm& algorithm = conv::kAlgorithms[i];
+      const auto all = static_cast<conv::Computation>(lowering_.problem.computations);
+      if (!algorithm.joint || (all & (all - 1)) == 0 || !algorithm.accepts(lowering_.problem, all).empty()) continue;
+      joint_.try_emplace(algorithm.name, conv::BuildPlan(lowering_.problem, algorithm.name));
+    }
+  }
+
   conv::Call call_;
   Lowering lowering_;
   std::array<Bytes, conv::kCallTensors> storages_;
   std::map<What, std::map<std::string, Runnable>> runnables_;
+  std::map<std::string, Runnable> joint_;  // those that compute everything in one pass
 };
 
 }  // namespace

@@ -11,7 +11,8 @@ namespace canopy::bench {
 inline constexpr char kEngineName[] = "engine";
 
 // Every algorithm of the engine that accepts a problem, alone: its ways are the algorithms' names. The fact "chosen"
-// has the one that the plan takes for each gradient, so that choices can be held against the exhaustive search.
+// has the one that the plan takes for each gradient, or twice for the call where one pass serves several, so that
+// choices can be held against the exhaustive search.
 std::unique_ptr<Implementation> MakeEngine();
 
 }  // namespace canopy::bench

@@ -9,14 +9,18 @@ namespace canopy::conv {
   std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger); \
   }
 #define CANOPY_FAST_ALGORITHM(name) CANOPY_ALGORITHM(name)
+#define CANOPY_JOINT_ALGORITHM(name) CANOPY_ALGORITHM(name)
 #include "conv/algorithms.inc"
+#undef CANOPY_JOINT_ALGORITHM
 #undef CANOPY_FAST_ALGORITHM
 #undef CANOPY_ALGORITHM
 
 const Algorithm kAlgorithms[] = {
-#define CANOPY_ALGORITHM(name) {#name, false, &name::Accepts, &name::MakeStep},
-#define CANOPY_FAST_ALGORITHM(name) {#name, true, &name::Accepts, &name::MakeStep},
+#define CANOPY_ALGORITHM(name) {#name, false, false, &name::Accepts, &name::MakeStep},
+#define CANOPY_FAST_ALGORITHM(name) {#name, true, false, &name::Accepts, &name::MakeStep},
+#define CANOPY_JOINT_ALGORITHM(name) {#name, false, true, &name::Accepts, &name::MakeStep},
 #include "conv/algorithms.inc"
+#undef CANOPY_JOINT_ALGORITHM
 #undef CANOPY_FAST_ALGORITHM
 #undef CANOPY_ALGORITHM
 };

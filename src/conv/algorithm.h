@@ -11,7 +11,7 @@
 
 namespace canopy::conv {
 
-// One computation of a plan, ready to run. Immutable.
+// One computation of a plan, or several in one pass, ready to run. Immutable.
 class Step {
  public:
   virtual ~Step() = default;
@@ -33,6 +33,8 @@ struct Algorithm {
   const char* name;
   // It rounds more than the definition's own products do: docs/accuracy.md.
   bool fast;
+  // It serves several computations in one step too: `computation` below may then be a union of them.
+  bool joint;
   // Empty when this algorithm serves `computation` of `problem`; else the unmet condition, in words.
   std::string (*accepts)(const ConvProblem& problem, Computation computation);
   // REQUIRES: accepts() was empty. Books its workspace in `ledger`.

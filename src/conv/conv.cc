@@ -47,7 +47,8 @@ void LogRefusals(const Plan& plan) {
     if (reference) {
       const char* asked = "CANOPY_ALGORITHM asks for it";
       base::Log(base::LogLevel::kWarning, "%s runs on the reference algorithm, which is slow: %s",
-                ComputationName(planned.computation), planned.refusals.empty() ? asked : planned.refusals.c_str());
+                ComputationNames(planned.computations).c_str(),
+                planned.refusals.empty() ? asked : planned.refusals.c_str());
     }
   }
 }
@@ -80,8 +81,8 @@ int ThreadCount(const Plan& plan) { return plan.small ? 1 : exec::ThreadCount();
 std::string Describe(const Plan& plan) {
   std::string text;
   for (const PlannedStep& planned : plan.steps) {
-    text += std::string(ComputationName(planned.computation)) + ": " + planned.algorithm->name + ", " +
-            planned.step->Describe() + "\n";
+    text += ComputationNames(planned.computations) + ": " + planned.algorithm->name + ", " + planned.step->Describe() +
+            "\n";
     if (!planned.refusals.empty()) text += "  refused: " + planned.refusals + "\n";
   }
   text += "threads: " + std::to_string(ThreadCount(plan)) + "\n";
@@ -94,7 +95,12 @@ std::string Describe(const Plan& plan) {
 
 std::string AlgorithmNames(const Plan& plan) {
   std::string text;
-  for (const PlannedStep& planned : plan.steps) text += std::string(text.empty() ? "" : ",") + planned.algorithm->name;
+  for (const Computation computation : kAllComputations) {
+    for (const PlannedStep& planned : plan.steps) {
+      if ((planned.computations & computation) == 0) continue;
+      text.append(text.empty() ? "" : ",").append(planned.algorithm->name);
+    }
+  }
   return text;
 }
 

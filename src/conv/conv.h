@@ -32,7 +32,8 @@ int ThreadCount(const Plan& plan);
 // For people: algorithms, blocking, partition, workspace ledger; several lines.
 std::string Describe(const Plan& plan);
 
-// Algorithm names only, comma separated, for one-line logs ("implicit_gemm,implicit_gemm,channel_sum").
+// Algorithm names only, one for each computation, comma separated, for one-line logs
+// ("implicit_gemm,implicit_gemm,channel_sum").
 std::string AlgorithmNames(const Plan& plan);
 
 // Computes every wanted result, synchronously, allocating nothing; touches only the operands' elements and the

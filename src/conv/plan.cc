@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/plan.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace canopy::conv {
 namespace {
 
-constexpr Computation kAll[] = {kForward, kBackwardData, kBackwardWeights, kBiasFromOutput, kBiasFromInput};
-
 bool Allows(const char* only, const Algorithm& algorithm) {
   if (only == nullptr) return true;
   return std::strcmp(only, kDirect) == 0 ? !algorithm.fast : std::strcmp(only, algorithm.name) == 0;
+}
+
+// Adds to the list of refusals.
+void Refuse(const Algorithm& algorithm, const std::string& refusal, std::string* refusals) {
+  refusals->append(refusals->empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
 }
 
 // Plans by the cheapest of those that accept; by the reference only where none does.
@@ -25,7 +29,7 @@ PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const 
     if (!Allows(only, algorithm)) continue;
     const std::string refusal = algorithm.accepts(problem, computation);
     if (!refusal.empty()) {
-      planned.refusals.append(planned.refusals.empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
+      Refuse(algorithm, refusal, &planned.refusals);
       continue;
     }
     // Each books on a copy, so that the winner need not be made a second time: steps cost more than ledgers.
@@ -47,36 +51,72 @@ PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const 
   return planned;
 }
 
+// What one step may serve together: results of which each reads the output.
+constexpr uint8_t kJointSets[] = {kBackwardData | kBackwardWeights | kBiasFromOutput, kBackwardData | kBackwardWeights,
+                                  kBackwardWeights | kBiasFromOutput, kBackwardData | kBiasFromOutput};
+
+double WorkOf(const std::vector<PlannedStep>& steps, uint8_t computations) {
+  double work = 0;
+  for (const PlannedStep& planned : steps) work += (planned.computations & computations) ? planned.step->Work() : 0;
+  return work;
+}
+
+bool AnyReference(const std::vector<PlannedStep>& steps, uint8_t computations) {
+  return std::any_of(steps.begin(), steps.end(), [&](const PlannedStep& planned) {
+    return (planned.computations & computations) != 0 && planned.algorithm == &kAlgorithms[kAlgorithmCount - 1];
+  });
+}
+
+// One step for each computation of `computations`, one after another.
+void AddSteps(const ConvProblem& problem, uint8_t computations, const char* only, Plan* plan) {
+  for (const Computation computation : kAllComputations) {
+    if ((computations & computation) == 0) continue;
+    plan->ledger.StartOver();
+    plan->steps.push_back(PlanStep(problem, computation, only, &plan->ledger));
+  }
+}
+
+// Puts one step in the place of those of a set of computations where it is less work.
+void JoinSteps(const ConvProblem& problem, const char* only, Plan* plan) {
+  for (const uint8_t set : kJointSets) {
+    if ((problem.computations & set) != set) continue;
+    for (int i = 0; i < kAlgorithmCount - 1; ++i) {
+      const Algorithm& algorithm = kAlgorithms[i];
+      const Computation joint = static_cast<Computation>(set);
+      if (!algorithm.joint || !Allows(only, algorithm) || !algorithm.accepts(problem, joint).empty()) continue;
+      plan::WorkspaceLedger ledger;
+      std::unique_ptr<Step> step = algorithm.make_step(problem, joint, &ledger);
+      if (!AnyReference(plan->steps, set) && step->Work() >= WorkOf(plan->steps, set)) continue;
+      std::string refusals = std::move(plan->steps[0].refusals);
+      plan->ledger = std::move(ledger);
+      plan->steps.clear();
+      plan->steps.push_back({set, &algorithm, std::move(step), std::move(refusals)});
+      return AddSteps(problem, problem.computations & ~set, only, plan);
+    }
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only) {
   auto plan = std::make_unique<Plan>();
   plan->problem = problem;
-  double work = 0;
-  for (Computation computation : kAll) {
-    if ((problem.computations & computation) == 0) continue;
-    plan->ledger.StartOver();  // steps run one after another
-    plan->steps.push_back(PlanStep(problem, computation, only, &plan->ledger));
-    work += plan->steps.back().step->Work();
-  }
-  plan->small = work < kSerialWork;
+  AddSteps(problem, problem.computations, only, plan.get());
+  JoinSteps(problem, only, plan.get());
+  plan->small = WorkOf(plan->steps, problem.computations) < kSerialWork;
   return plan;
 }
 
-const char* ComputationName(Computation computation) {
-  switch (computation) {
-    case kForward:
-      return "forward";
-    case kBackwardData:
-      return "backward data";
-    case kBackwardWeights:
-      return "backward weights";
-    case kBiasFromOutput:
-      return "bias gradient";
-    case kBiasFromInput:
-      return "bias gradient";
-  }
-  return "";
+std::string ComputationNames(uint8_t computations) {
+  std::string names;
+  const auto add = [&](int computation, const char* name) {
+    if ((computations & computation) != 0) names.append(names.empty() ? "" : ", ").append(name);
+  };
+  add(kForward, "forward");
+  add(kBackwardData, "backward data");
+  add(kBackwardWeights, "backward weights");
+  add(kBiasFromOutput | kBiasFromInput, "bias gradient");
+  return names;
 }
 
 }  // namespace canopy::conv

@@ -15,7 +15,7 @@
 namespace canopy::conv {
 
 struct PlannedStep {
-  Computation computation;
+  uint8_t computations;  // OR of Computation: several where one pass serves them
   const Algorithm* algorithm;
   std::unique_ptr<Step> step;
   std::string refusals;  // why algorithms did not serve, for the verbose log
@@ -36,7 +36,8 @@ inline constexpr char kDirect[] = "direct";
 // list); the reference stays as the fallback.
 std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only);
 
-const char* ComputationName(Computation computation);
+// "backward data", or "backward data, backward weights" of several.
+std::string ComputationNames(uint8_t computations);
 
 }  // namespace canopy::conv
 

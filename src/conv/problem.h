@@ -58,6 +58,9 @@ enum Computation : uint8_t {
   kBiasFromInput = 16,   // bias_result[c] = sum of input over batch and space (transposed)
 };
 
+inline constexpr Computation kAllComputations[] = {kForward, kBackwardData, kBackwardWeights, kBiasFromOutput,
+                                                   kBiasFromInput};
+
 struct ConvProblem {
   Geometry geometry;
   numerics::NumericRule rule;

@@ -131,7 +131,7 @@ TEST(Bf16DotTest, SumsOfWholeNumbersAreTheSameWithAndWithout) {
       for (size_t i = 0; i < std::size(problems); ++i) {
         EXPECT_EQ(Gradient(problems[i], algorithm, computation, true),
                   Gradient(problems[i], algorithm, computation, false))
-            << algorithm << ", " << ComputationName(computation) << " of problem " << i;
+            << algorithm << ", " << ComputationNames(computation) << " of problem " << i;
       }
     }
   }

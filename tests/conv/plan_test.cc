@@ -36,9 +36,44 @@ TEST(PlanTest, TheSameProblemGivesTheSamePlan) {
 TEST(PlanTest, EveryWantedComputationHasOneStepAndNoOther) {
   const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
   ASSERT_EQ(plan->steps.size(), 3u);
-  EXPECT_EQ(plan->steps[0].computation, kBackwardData);
-  EXPECT_EQ(plan->steps[1].computation, kBackwardWeights);
-  EXPECT_EQ(plan->steps[2].computation, kBiasFromOutput);
+  EXPECT_EQ(plan->steps[0].computations, kBackwardData);
+  EXPECT_EQ(plan->steps[1].computations, kBackwardWeights);
+  EXPECT_EQ(plan->steps[2].computations, kBiasFromOutput);
+}
+
+ConvProblem Depthwise(uint8_t computations) {
+  ConvProblem p = Square(32, 14);
+  p.geometry.groups = 32;
+  p.weight.strides = p.weight_result.strides = {9, 9, 9, 3, 1};
+  p.computations = computations;
+  return p;
+}
+
+TEST(PlanTest, OneStepServesSeveralComputationsWhereThatIsLessWork) {
+  const std::unique_ptr<Plan> plan = BuildPlan(Depthwise(kBackwardData | kBackwardWeights | kBiasFromOutput), nullptr);
+  ASSERT_EQ(plan->steps.size(), 1u);
+  EXPECT_EQ(plan->steps[0].computations, kBackwardData | kBackwardWeights | kBiasFromOutput);
+  EXPECT_EQ(AlgorithmNames(*plan), "joint_planes,joint_planes,joint_planes");
+  EXPECT_EQ(Describe(*plan).find("backward data, backward weights, bias gradient: joint_planes, "), 0u);
+  const std::unique_ptr<Plan> two = BuildPlan(Depthwise(kBackwardData | kBackwardWeights), nullptr);
+  EXPECT_EQ(two->steps.size(), 1u);
+}
+
+// A bias gradient is the sum of what the others round.
+TEST(PlanTest, WhatAJointStepDoesNotServeHasAStepOfItsOwn) {
+  ConvProblem problem = Depthwise(kBackwardData | kBackwardWeights | kBiasFromOutput);
+  problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
+  const std::unique_ptr<Plan> plan = BuildPlan(problem, nullptr);
+  ASSERT_EQ(plan->steps.size(), 2u);
+  EXPECT_EQ(plan->steps[0].computations, kBackwardData | kBackwardWeights);
+  EXPECT_EQ(AlgorithmNames(*plan), "joint_planes,joint_planes,channel_sum");
+}
+
+TEST(PlanTest, NoBookingIsLeftOfStepsThatAJointOneReplaced) {
+  const ConvProblem problem = Depthwise(kBackwardData | kBackwardWeights | kBiasFromOutput);
+  const std::unique_ptr<Plan> free = BuildPlan(problem, nullptr), forced = BuildPlan(problem, "joint_planes");
+  EXPECT_EQ(free->ledger.total_bytes(), forced->ledger.total_bytes());
+  EXPECT_EQ(free->ledger.entries().size(), forced->ledger.entries().size());
 }
 
 TEST(PlanTest, AskingForOneAlgorithmLeavesTheReferenceForTheRestAndSaysWhy) {

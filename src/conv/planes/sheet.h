@@ -52,6 +52,9 @@ class PlaneReader {
   // row up to a vector's end.
   void Load(int64_t plane, const PlanePart& part, int64_t to_row, float* line, float* to, float* odd) const;
 
+  // The elements from `element` on where they may be read without conversion, else nullptr.
+  const float* Direct(int64_t element) const { return reader_.Direct(element, strides_[4]); }
+
   // Where an element lies or would.
   const char* Address(int64_t element) const { return static_cast<const char*>(reader_.Address(element)); }
   int64_t row_bytes() const { return row_bytes_; }

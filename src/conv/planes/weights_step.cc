@@ -23,23 +23,6 @@ constexpr double kRowWork = 8;         // of a row's way, besides
 constexpr double kPassWork = 100;
 constexpr double kOverhead = 1.15;
 
-// The least i with i * step >= value.
-int64_t CeilDiv(int64_t value, int64_t step) { return value > 0 ? base::CeilDiv(value, step) : -(-value / step); }
-
-std::vector<Residue> ResiduesOf(const Geometry& g, int axis) {
-  std::vector<Residue> residues;
-  const int64_t stride = g.stride[axis], pad = g.pad_begin[axis];
-  for (int64_t r = 0; r < stride; ++r) {
-    Residue residue;
-    residue.input = CeilDiv(g.input_size[axis] - r, stride);
-    residue.kernel = (r + pad) % stride;
-    residue.offsets = g.kernel[axis] > residue.kernel ? base::CeilDiv(g.kernel[axis] - residue.kernel, stride) : 0;
-    residue.first = (residue.kernel - pad - r) / stride;  // exactly
-    residues.push_back(residue);
-  }
-  return residues;
-}
-
 // The most rows, up to `wanted`, that there are kernels for.
 int64_t KernelRows(int64_t wanted) {
   int64_t rows = std::min<int64_t>(wanted, kernels::kMostSumsRows);

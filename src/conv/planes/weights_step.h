@@ -10,19 +10,12 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/planes/residues.h"
 #include "conv/planes/sheet.h"
 
 namespace canopy::conv::planes {
 
 inline constexpr int64_t kMostStride = 2;
-
-// One residue of the input along one axis: input position i of it meets output position i - first - k under its kernel
-// offset k, which is offset `kernel` + k * stride of the whole kernel.
-struct Residue {
-  int64_t input = 0;  // positions
-  int64_t first = 0;
-  int64_t kernel = 0, offsets = 0;
-};
 
 // Kernel offsets whose sums are in registers together, and the part of the planes where they meet.
 struct Pass {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "conv/joint_planes/step.h"
+
+namespace canopy::conv::joint_planes {
+
+std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
+  return std::make_unique<JointStep>(problem, computation, ledger);
+}
+
+}  // namespace canopy::conv::joint_planes

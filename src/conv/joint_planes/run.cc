@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "base/checked_math.h"
+#include "conv/joint_planes/step.h"
+#include "conv/nonfinite.h"
+#include "conv/planes/sheet.h"
+#include "exec/pool.h"
+#include "kernels/joint_planes/contract.h"
+#include "kernels/planes/contract.h"
+#include "numerics/rounding.h"
+
+namespace canopy::conv::joint_planes {
+namespace {
+
+constexpr int64_t kMostTerms = 256;  // of a sum before a second level
+
+}  // namespace
+
+// One run of one step.
+class JointRun {
+ public:
+  struct Memory {
+    float *packed, *partial, *scratch;
+    void* flag;
+  };
+
+  JointRun(const JointStep& step, const ConvProblem& problem, const Buffers& buffers, const Memory& memory)
+      : s_(step),
+        p_(problem),
+        g_(problem.geometry),
+        b_(buffers),
+        packed_(memory.packed),
+        partial_(memory.partial),
+        scratch_(memory.scratch),
+        output_(b_.output, p_.output, p_.rule),
+        input_(b_.input, p_.input, p_.rule),
+        weight_(b_.weight, p_.weight.dtype, p_.rule),
+        input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
+        weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        data_(step.data()),
+        weights_(step.weights()),
+        bias_(step.bias()),
+        nonfinite_(new (memory.flag) std::atomic<int>(0)) {}
+
+  void Run() {
+    const bool serial = s_.work_ < kSerialWork;
+    const bool nonfinite_weights = data_ && PackFiniteWeights();
+    RunJobs(serial);
+    // A zero beside a plane makes a NaN of an element that is not finite and that the definition does not multiply; the
+    // weight gradients of its channel are then not finite either. Of the others only weights can do that.
+    if (nonfinite_->load(std::memory_order_relaxed) != 0) {
+      input_.TakeFiniteOnly();
+      output_.TakeFiniteOnly();
+      data_ = bias_ = false;
+      RunJobs(serial);
+      AddNonfiniteActivationTerms(p_, b_, serial);
+    }
+    if (nonfinite_weights) AddNonfiniteWeightTerms(p_, kBackwardData, b_, serial);
+  }
+
+ private:
+  struct Scratch {
+    float *output, *inputs, *results, *sums, *bias, *line;
+  };
+  struct Sheet {
+    int64_t first_image, images, depth, channel;
+  };
+  // Rows of positions.
+  struct Band {
+    int64_t first, rows;
+  };
+  // Where the input or its gradient lie during one sheet: in the tensor, or a plane for each residue.
+  template <class T>
+  struct Place {
+    T* first;
+    bool direct;
+  };
+
+  // Whether they were not finite, and others stand in.
+  bool PackFiniteWeights() {
+    PackWeights();
+    if (!kernels::Lines().any_nonfinite(packed_, g_.groups * g_.taps())) return false;
+    weight_.TakeFiniteOnly();
+    PackWeights();
+    return true;
+  }
+
+  // One channel's after another's, row by row.
+  void PackWeights() const {
+    const auto& strides = p_.weight.strides;
+    if (strides[4] == 1 && strides[3] == g_.kernel[2] && strides[0] == g_.taps()) {
+      return weight_.FetchRun(0, g_.groups * g_.taps(), packed_);
+    }
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(g_.kernel[2])};
+    float* to = packed_;
+    for (int64_t c = 0; c < g_.groups; ++c) {
+      for (int64_t h = 0; h < g_.kernel[1]; ++h, to += g_.kernel[2]) {
+        float line[planes::kMostKernelExtent + kernels::kLineSlack];
+        weight_.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g_.kernel[2], line);
+        std::copy(line, line + g_.kernel[2], to);
+      }
+    }
+  }
+
+  void RunJobs(bool serial) const {
+    const int64_t segments = s_.segments_;
+    exec::ParallelFor(s_.channel_blocks_ * segments, serial, [&](int64_t index, int worker) {
+      Job(index / segments, index % segments, ScratchOf(worker));
+      if (segments == 1) Finish(index);
+    });
+    if (segments == 1) return;
+    exec::ParallelFor(s_.channel_blocks_, true, [&](int64_t block, int) { Finish(block); });
+  }
+
+  Scratch ScratchOf(int worker) const {
+    Scratch scratch;
+    scratch.output = scratch_ + worker * s_.thread_floats_;
+    scratch.inputs = scratch.output + s_.output_floats_;
+    scratch.results = scratch.inputs + (s_.weights() ? s_.residues() * s_.input_floats_ : 0);
+    scratch.sums = scratch.results + (s_.data() ? s_.residues() * s_.input_floats_ : 0);
+    scratch.bias = scratch.sums + (s_.weights() ? s_.channel_block_ * g_.taps() * s_.lanes_ : 0);
+    scratch.line = scratch.sums + s_.sums_floats_;
+    return scratch;
+  }
+
+  Sheet SheetAt(int64_t item, int64_t channel) const {
+    const int64_t depths = g_.output_size[0], first = item / depths * s_.images_;
+    return {first, std::min(s_.images_, g_.batch - first), item % depths, channel};
+  }
+
+  void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
+    const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
+    std::memset(scratch.output, 0, static_cast<size_t>(scratch.line - scratch.output) * sizeof(float));
+    const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
+    for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
+      for (int64_t c = first; c < end; ++c) {
+        const bool same = c + 1 < end;
+        const Sheet next = SheetAt(same || item + 1 == last ? item : item + 1, same ? c + 1 : first);
+        const Sheet sheet = SheetAt(item, c);
+        for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
+          const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
+          AddBand(sheet, band, next, scratch, c - first);
+        }
+      }
+    }
+    if (weights_) {
+      kernels::Planes().reduce(scratch.sums, (end - first) * g_.taps(),
+                               partial_ + (segment * g_.groups + first) * g_.taps());
+    }
+    if (bias_) std::copy(scratch.bias, scratch.bias + end - first, PartialBias(segment) + first);
+  }
+
+  float* PartialBias(int64_t segment) const {
+    return partial_ + s_.segments_ * g_.groups * (s_.weights() ? g_.taps() : 0) + segment * g_.groups;
+  }
+
+  void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel) const {
+    LoadOutput(sheet, band, scratch, channel);
+    const Place<const float> x = PlaceInput(sheet, band, scratch);
+    const Place<float> result = PlaceResult(sheet, band, scratch);
+    const int64_t passes = static_cast<int64_t>(s_.passes_.size());
+    for (int64_t i = 0; i < passes; ++i) {
+      const Pass& pass = s_.passes_[static_cast<size_t>(i)];
+      kernels::JointCall call;
+      SetAhead(next, band, i, &call);
+      AddPass(pass, sheet, band, x, result, scratch, channel, &call);
+    }
+    if (data_ && !result.direct) StoreResult(sheet, band, scratch);
+  }
+
+  // Output rows [first + before .. ) that the band reads, and their sum where the bands before did not read them.
+  void LoadOutput(const Sheet& sheet, const Band& band, const Scratch& scratch, int64_t channel) const {
+    const int64_t exist = s_.rows_.Existing(), start = band.first - s_.rows_.before;
+    const int64_t first = std::clamp<int64_t>(start, 0, exist);
+    const int64_t end = std::clamp(band.first + band.rows + s_.rows_.after, first, exist);
+    float* const origin = scratch.output + s_.front_;
+    if (s_.bands_ > 1) {  // of other rows' places some are zeros now
+      std::fill(origin, origin + (first - start) * s_.row_pitch_, 0.0f);
+    }
+    for (int64_t i = 0; i < sheet.images; ++i) {
+      const int64_t plane = output_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth);
+      float* to = origin + i * s_.image_pitch_ + (first - start) * s_.row_pitch_;
+      output_.Load(plane, {first, 1, end - first, 0, s_.columns_.Existing()}, s_.row_pitch_, scratch.line, to, nullptr);
+    }
+    if (s_.bands_ > 1) {
+      float* behind = origin + (end - start) * s_.row_pitch_;
+      std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
+    }
+    if (!bias_) return;
+    const int64_t seen = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, first, end);
+    const float* from = origin + (seen - start) * s_.row_pitch_;
+    scratch.bias[channel] +=
+        kernels::Lines().sum(from, (sheet.images - 1) * s_.image_pitch_ + (end - seen) * s_.row_pitch_);
+  }
+
+  // The band's rows of one residue of rows.
+  planes::PlanePart PartOf(int64_t residue, const Band& band) const {
+    const int64_t exist = s_.rows_.residues[static_cast<size_t>(residue)].input;
+    const int64_t rows = std::clamp<int64_t>(exist - band.first, 0, band.rows), stride = g_.stride[1];
+    return {band.first * stride + residue, stride, rows, 0, g_.input_size[2]};
+  }
+
+  Place<const float> PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
+    if (!weights_) return {nullptr, false};
+    const int64_t plane = input_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
+    if (s_.direct_) {
+      if (const float* first = input_.Direct(plane)) return {first, true};
+    }
+    const int64_t columns = g_.stride[2];
+    for (int64_t i = 0; i < sheet.images; ++i) {
+      for (int64_t r = 0; r < g_.stride[1]; ++r) {
+        float* to = scratch.inputs + r * columns * s_.input_floats_ + i * s_.image_pitch_;
+        const planes::PlanePart part = PartOf(r, band);
+        input_.Load(plane + i * p_.input.strides[0], part, s_.row_pitch_, scratch.line, to,
+                    columns == 2 ? to + s_.input_floats_ : nullptr);
+      }
+    }
+    return {scratch.inputs, false};
+  }
+
+  Place<float> PlaceResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
+    if (!data_) return {nullptr, false};
+    const int64_t plane = input_result_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
+    if (s_.direct_) {
+      if (float* first = input_result_.Direct(plane, {})) return {first, true};
+    }
+    (void)band;
+    return {scratch.results, false};
+  }
+
+  void StoreResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
+    for (int64_t i = 0; i < sheet.images; ++i) {
+      const int64_t plane = input_result_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth);
+      for (int64_t r = 0; r < g_.stride[1]; ++r) {
+        const float* from = scratch.results + r * g_.stride[2] * s_.input_floats_ + i * s_.image_pitch_;
+        input_result_.Store(from, s_.row_pitch_, PartOf(r, band), scratch.line, plane);
+      }
+    }
+  }
+
+  // The share of the next sheet's planes that pass `index` asks for.
+  void SetAhead(const Sheet& next, const Band& band, int64_t index, kernels::JointCall* call) const {
+    const char* planes[] = {
+        output_.Address(output_.PlaneAt(next.first_image, next.channel, next.depth)),
+        weights_ ? input_.Address(input_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr,
+        data_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr};
+    for (int i = 0; i < 3; ++i) {
+      const int of = planes[i] != nullptr ? i : 0;
+      const AheadSteps& steps = s_.ahead_[of];
+      const char* from = planes[of] + band.first * steps.row_bytes + index * band.rows * steps.pass_bytes;
+      call->ahead[i] = {from, steps.step, steps.image_bytes};
+    }
+  }
+
+  template <class T>
+  kernels::JointRows<T> RowsOf(const Place<T>& place, const std::array<int64_t, 5>& strides, const Pass& pass,
+                               const Band& band) const {
+    if (place.direct) {
+      return {place.first + (band.first * g_.stride[1] + pass.row_residue) * strides[3], strides[0],
+              g_.stride[1] * strides[3]};
+    }
+    return {place.first + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_, s_.image_pitch_,
+            s_.row_pitch_};
+  }
+
+  void AddPass(const Pass& pass, const Sheet& sheet, const Band& band, const Place<const float>& x,
+               const Place<float>& result, const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
+    const planes::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
+    const planes::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
+    const int64_t width = g_.kernel[2];
+    const int64_t tap = (h.kernel + pass.row * g_.stride[1]) * width + w.kernel + pass.column * g_.stride[2];
+    call->g = {
+        scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
+        s_.image_pitch_, s_.row_pitch_};
+    call->x = RowsOf(x, p_.input.strides, pass, band);
+    const kernels::JointRows<float> sheet_rows = RowsOf<float>({scratch.results, false}, {}, pass, band);
+    call->result = pass.last ? RowsOf(result, p_.input_result.strides, pass, band) : sheet_rows;
+    call->before = {pass.first ? nullptr : sheet_rows.first, sheet_rows.image, sheet_rows.row};
+    call->taps = packed_ + sheet.channel * g_.taps() + tap;
+    call->taps_row = g_.stride[1] * width;
+    call->taps_column = g_.stride[2];
+    call->sums = scratch.sums + (channel * g_.taps() + tap) * s_.lanes_;
+    call->sums_row = call->taps_row * s_.lanes_;
+    call->sums_column = call->taps_column * s_.lanes_;
+    const int64_t rows = std::min(band.rows, h.input - band.first);
+    call->images = sheet.images;
+    call->rows = rows;
+    call->vectors = base::CeilDiv(w.input, s_.lanes_);
+    // In sheets there are zeros behind a row, or what nobody reads.
+    call->last_lanes = x.direct || result.direct ? static_cast<int>(w.input % s_.lanes_) : 0;
+    if (rows > 0 && w.input > 0) RunParts(pass, *call);
+  }
+
+  // In parts that add no more than kMostTerms to a sum.
+  void RunParts(const Pass& pass, const kernels::JointCall& whole) const {
+    const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
+    const kernels::JointFn kernel = kernels::JointPlanes().kernels[what][pass.rows][pass.columns];
+    const int64_t vectors = std::min(kMostTerms, whole.vectors);
+    const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
+    const int64_t images = rows < whole.rows ? 1 : std::clamp<int64_t>(kMostTerms / (rows * vectors), 1, whole.images);
+    for (int64_t n = 0; n < whole.images; n += images) {
+      for (int64_t y = 0; y < whole.rows; y += rows) {
+        for (int64_t v = 0; v < whole.vectors; v += vectors) {
+          kernels::JointCall call = whole;
+          call.images = std::min(images, whole.images - n);
+          call.rows = std::min(rows, whole.rows - y);
+          call.vectors = std::min(vectors, whole.vectors - v);
+          if (v + vectors < whole.vectors) call.last_lanes = 0;
+          call.g.first += n * call.g.image + y * call.g.row + v * s_.lanes_;
+          if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * s_.lanes_;
+          if (!pass.first) call.before.first += n * call.before.image + y * call.before.row + v * s_.lanes_;
+          if (data_) call.result.first += n * call.result.image + y * call.result.row + v * s_.lanes_;
+          for (kernels::JointAhead& ahead : call.ahead) {
+            ahead.from += n * ahead.image + (y * whole.vectors + v) * ahead.step;
+          }
+          kernel(call);
+        }
+      }
+    }
+  }
+
+  // Adds up the segments of a block of channels, in their order, and stores them.
+  void Finish(int64_t block) const {
+    const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
+    if (weights_) FinishWeights(first, end);
+    if (!bias_) return;
+    for (int64_t c = first; c < end; ++c) {
+      float sum = 0;
+      for (int64_t segment = 0; segment < s_.segments_; ++segment) sum += PartialBias(segment)[c];
+      const numerics::DType dtype = p_.bias_result.dtype;
+      char* to = static_cast<char*>(b_.bias_result) + c * p_.bias_result.strides[1] * numerics::ElementBytes(dtype);
+      numerics::StoreElement(to, dtype, sum, p_.rule.saturate);
+    }
+  }
+
+  void FinishWeights(int64_t first, int64_t end) const {
+    const auto& strides = p_.weight_result.strides;
+    const int64_t taps = g_.taps(), count = (end - first) * taps;
+    float* sums = partial_ + first * taps;
+    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
+      const float* more = sums + segment * g_.groups * taps;
+      for (int64_t t = 0; t < count; ++t) sums[t] += more[t];
+    }
+    if (kernels::Lines().any_nonfinite(sums, count)) nonfinite_->store(1, std::memory_order_relaxed);
+    const bool dense = strides[3] == g_.kernel[2] * strides[4];
+    const int64_t rows = dense ? 1 : g_.kernel[1], columns = taps / rows;
+    // Channels that follow one another are one row.
+    const bool all = dense && strides[0] == taps * strides[4];
+    const int64_t channels = all ? 1 : end - first, run = all ? count : columns;
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t r = 0; r < rows; ++r) {
+        weight_result_.Store((first + c) * strides[0] + r * strides[3], &whole, 1, strides[4],
+                             sums + c * taps + r * columns);
+      }
+    }
+  }
+
+  const JointStep& s_;
+  const ConvProblem& p_;
+  const Geometry& g_;
+  const Buffers& b_;
+  float *packed_, *partial_, *scratch_;
+  planes::PlaneReader output_, input_;
+  LineReader weight_;
+  planes::PlaneWriter input_result_;
+  LineWriter weight_result_;
+  bool data_, weights_, bias_;  // what is wanted now
+  std::atomic<int>* nonfinite_;
+};
+
+void JointStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                    void* workspace) const noexcept {
+  JointRun::Memory memory;
+  memory.packed = static_cast<float*>(ledger.Fetch(workspace, packed_handle_));
+  memory.partial = static_cast<float*>(ledger.Fetch(workspace, partial_handle_));
+  memory.scratch = static_cast<float*>(ledger.Fetch(workspace, scratch_handle_));
+  memory.flag = ledger.Fetch(workspace, flag_handle_);
+  JointRun(*this, problem, buffers, memory).Run();
+}
+
+}  // namespace canopy::conv::joint_planes

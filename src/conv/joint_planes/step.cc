@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/joint_planes/step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked_math.h"
+#include "conv/planes/sheet.h"
+#include "exec/pool.h"
+#include "kernels/joint_planes/contract.h"
+
+namespace canopy::conv::joint_planes {
+namespace {
+
+constexpr int64_t kEnoughJobs = 32;      // shares out evenly over a few threads
+constexpr int64_t kSumFloats = 4096;     // of a job's channels, in the first-level cache
+constexpr int64_t kMostChannels = 16;    // of a job
+constexpr int64_t kSheetFloats = 6144;   // of all sheets: half of a first-level cache of 48 KiB
+constexpr int64_t kEnoughVectors = 128;  // of a sheet: what a kernel does before the first hardly counts
+
+// In vector multiply-adds at the peak rate, measured.
+constexpr double kCopyWork = 6;        // of a vector
+constexpr double kSplitWork = 10;      // where it is split, or put together again
+constexpr double kConversionWork = 4;  // more where elements are not plain FP32
+constexpr double kRowWork = 6;         // of a row's way, besides
+constexpr double kBlockWork = 16;      // of rows that a kernel takes at once
+constexpr double kPassWork = 60;
+constexpr double kImageWork = 40;
+constexpr double kOverhead = 1.2;
+
+bool Plain(const Operand& operand, const numerics::NumericRule& rule) {
+  return operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{};
+}
+
+}  // namespace
+
+JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger)
+    : computations_(computations),
+      rows_(problem.geometry, 1),
+      columns_(problem.geometry, 2),
+      passes_(ListPasses(rows_, columns_)),
+      lanes_(kernels::JointPlanes().lanes) {
+  Lay(problem);
+  Cut(problem.geometry);
+  ShareOut(problem.geometry);
+  BookWorkspace(problem.geometry, ledger);
+  SpreadAhead(problem);
+  work_ = CountWork(problem);
+}
+
+int64_t JointStep::VectorsOf(int64_t rows) const { return rows * base::CeilDiv(columns_.positions, lanes_); }
+
+bool JointStep::Gaps() const {
+  const auto none = [](const planes::Residue& residue) { return residue.offsets == 0; };
+  return std::any_of(rows_.residues.begin(), rows_.residues.end(), none) ||
+         std::any_of(columns_.residues.begin(), columns_.residues.end(), none);
+}
+
+void JointStep::Lay(const ConvProblem& problem) {
+  const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
+  direct_ = whole && problem.geometry.stride[2] == 1 && (!weights() || Plain(problem.input, problem.rule)) &&
+            (!data() || (problem.input_result.dtype == numerics::DType::kFloat32 && !Gaps()));
+  row_pitch_ = planes::RowPitch(columns_.Pitch(), lanes_);
+}
+
+void JointStep::Cut(const Geometry& g) {
+  const bool results = data() && passes_.size() > 1;  // of all passes but the last
+  const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
+  const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
+  const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
+  bands_ = base::CeilDiv(rows_.positions, most);
+  band_ = base::CeilDiv(rows_.positions, bands_);
+  bands_ = base::CeilDiv(rows_.positions, band_);
+  image_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
+  if (bands_ == 1) {
+    const int64_t fit = std::min(kSheetFloats / (sheets * image_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
+    images_ = std::clamp<int64_t>(fit, 1, g.batch);
+    images_ = base::CeilDiv(g.batch, base::CeilDiv(g.batch, images_));
+  }
+  const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
+  front_ = base::RoundUp(std::max<int64_t>(0, columns_.before), lanes_);
+  const int64_t rows = band_ + std::max(reach, rows_.Pitch() - rows_.positions);
+  output_floats_ = base::RoundUp(front_ + (images_ - 1) * image_pitch_ + rows * row_pitch_ + slack, lanes_);
+  input_floats_ = base::RoundUp((images_ - 1) * image_pitch_ + band_ * row_pitch_ + slack, lanes_);
+}
+
+void JointStep::ShareOut(const Geometry& g) {
+  const int64_t taps = weights() ? g.taps() * lanes_ : 1;
+  items_ = base::CeilDiv(g.batch, images_) * g.output_size[0];
+  channel_block_ = std::clamp<int64_t>(std::min(kSumFloats / taps, g.groups / kEnoughJobs), 1, kMostChannels);
+  channel_blocks_ = base::CeilDiv(g.groups, channel_block_);
+  segments_ = std::clamp<int64_t>(kEnoughJobs / channel_blocks_, 1, items_);
+  segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
+}
+
+void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) {
+  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
+  sums_floats_ = base::RoundUp(channel_block_ * ((weights() ? g.taps() * lanes_ : 0) + 1), lanes_);
+  line_floats_ = base::RoundUp(planes::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
+  const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
+  thread_floats_ =
+      base::RoundUp(output_floats_ + inputs * residues() * input_floats_ + sums_floats_ + line_floats_, int64_t{32});
+  packed_handle_ = ledger->Book("weights", (data() ? g.groups * g.taps() : 0) * floats);
+  const int64_t sums = (weights() ? g.taps() : 0) + (bias() ? 1 : 0);
+  partial_handle_ = ledger->Book("gradients", segments_ * g.groups * sums * floats);
+  flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
+  scratch_handle_ =
+      ledger->Book("sheets of " + std::to_string(threads) + " threads", thread_floats_ * floats * threads);
+}
+
+// How far a kernel's requests for the next planes move on.
+void JointStep::SpreadAhead(const ConvProblem& problem) {
+  const Operand* operands[] = {&problem.output, &problem.input, &problem.input_result};
+  const int64_t steps = VectorsOf(1) * static_cast<int64_t>(passes_.size());
+  for (int i = 0; i < 3; ++i) {
+    const int64_t bytes = numerics::ElementBytes(operands[i]->dtype), stride = i == 0 ? 1 : problem.geometry.stride[1];
+    ahead_[i].image_bytes = operands[i]->strides[0] * bytes;
+    ahead_[i].row_bytes = operands[i]->strides[3] * bytes * stride;
+    ahead_[i].pass_bytes = ahead_[i].row_bytes / static_cast<int64_t>(passes_.size());
+    ahead_[i].step = ahead_[i].row_bytes / steps + 1;
+  }
+}
+
+double JointStep::CountWork(const ConvProblem& problem) const {
+  const Geometry& g = problem.geometry;
+  const auto copies = [&](const Operand& operand, const Extent3& size, bool split) {
+    const double vector = (split ? kSplitWork : kCopyWork) + (Plain(operand, problem.rule) ? 0 : kConversionWork);
+    return static_cast<double>(size[1]) * (kRowWork + vector * static_cast<double>(base::CeilDiv(size[2], lanes_)));
+  };
+  const bool split = g.stride[2] > 1;
+  double work = kImageWork + copies(problem.output, g.output_size, false);
+  if (weights() && !direct_) work += copies(problem.input, g.input_size, split);
+  if (data() && !direct_) work += copies(problem.input_result, g.input_size, split);
+  const double vectors = static_cast<double>(VectorsOf(rows_.positions));
+  for (const Pass& pass : passes_) {
+    const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
+    work += vectors * VectorWork(pass.rows, pass.columns, pass.first, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
+            kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
+            kPassWork * static_cast<double>(bands_) / static_cast<double>(images_);
+  }
+  return kOverhead * work * static_cast<double>(g.groups * g.batch * g.output_size[0]);
+}
+
+std::string JointStep::Describe() const {
+  return std::string(direct_ ? "the output" : "everything") + " in sheets of " + std::to_string(images_) + " images, " +
+         "bands of " + std::to_string(band_) + " rows, " + std::to_string(passes_.size()) + " passes, " +
+         std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
+}
+
+}  // namespace canopy::conv::joint_planes

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backward depthwise convolutions over plain planes in one pass: an output gradient is read once, and what a kernel
+// loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
+// summed on the way. Where pixels are plain numbers, the input is read and its gradient written where they stand, row
+// by row. Else, and where rows are so short that they fill no vectors, both lie in sheets too, and vectors run over the
+// ends of rows. With a stride, each residue of the input's rows and columns is a plane of its own.
+#ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
+#define CANOPY_CONV_JOINT_PLANES_STEP_H_
+
+#include <string>
+#include <vector>
+
+#include "conv/algorithm.h"
+#include "conv/joint_planes/layout.h"
+
+namespace canopy::conv::joint_planes {
+
+// Of one tensor, what kernels ask memory for: its bytes from image to image, for each row of positions and each pass
+// over it, and for each vector.
+struct AheadSteps {
+  int64_t image_bytes = 0, row_bytes = 0, pass_bytes = 0, step = 0;
+};
+
+class JointStep : public Step {
+ public:
+  // For one or more of kBackwardData, kBackwardWeights and kBiasFromOutput.
+  JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class JointRun;
+
+  bool data() const { return (computations_ & kBackwardData) != 0; }
+  bool weights() const { return (computations_ & kBackwardWeights) != 0; }
+  bool bias() const { return (computations_ & kBiasFromOutput) != 0; }
+  int64_t residues() const { return static_cast<int64_t>(rows_.residues.size() * columns_.residues.size()); }
+  // Whether no kernel offset reaches some residue.
+  bool Gaps() const;
+  // Vectors of `rows` rows of one image.
+  int64_t VectorsOf(int64_t rows) const;
+
+  void Lay(const ConvProblem& problem);
+  void Cut(const Geometry& geometry);
+  void ShareOut(const Geometry& geometry);
+  void BookWorkspace(const Geometry& geometry, plan::WorkspaceLedger* ledger);
+  void SpreadAhead(const ConvProblem& problem);
+  double CountWork(const ConvProblem& problem) const;
+
+  uint8_t computations_;
+  Reach rows_, columns_;
+  std::vector<Pass> passes_;
+  int64_t lanes_ = 1;
+  bool direct_ = false;           // the input and its gradient stay where they are, as a rule
+  int64_t row_pitch_ = 0;         // of all sheets
+  int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves
+  int64_t images_ = 1;            // of a sheet: several only where a band is a whole plane
+  int64_t image_pitch_ = 0;
+  int64_t front_ = 0;                             // floats of zeros before a sheet's first row
+  int64_t output_floats_ = 0, input_floats_ = 0;  // of a sheet, of one residue
+  int64_t items_ = 0, segments_ = 1;              // sheets of a channel, and the sums that they are shared out to
+  int64_t channel_block_ = 1, channel_blocks_ = 0;
+  int64_t sums_floats_ = 0, line_floats_ = 0, thread_floats_ = 0;
+  AheadSteps ahead_[3];  // of the output, the input and its gradient
+  int packed_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1, scratch_handle_ = -1;
+  double work_ = 0;
+};
+
+}  // namespace canopy::conv::joint_planes
+
+#endif  // CANOPY_CONV_JOINT_PLANES_STEP_H_
