@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of planes: sums over pixels of what some planes have at a pixel times what others have at a constant shift
+// from it, for weight gradients. Lanes are neighbouring pixels.
+#ifndef CANOPY_KERNELS_DOTS_CONTRACT_H_
+#define CANOPY_KERNELS_DOTS_CONTRACT_H_
+
+#include <cstdint>
+
+namespace canopy::kernels {
+
+// Every element below is a vector of `lanes` floats but for the arguments, which are in floats:
+//   sums[r*sums_row + c*lanes] += sum over 0 <= v < vectors of a[r*a_row + v*lanes] * b[b_offsets[c] + v*lanes],
+//   0 <= r < the kernel's rows, 0 <= c < its columns.
+// Kernels keep a fixed number of sums of each element, by v, with one fused multiply-add a term where the instruction
+// set has it, and add them in a fixed order. Any alignment, though vectors that straddle cache lines cost twice.
+struct DotsCall {
+  const float* a;
+  int64_t a_row;
+  const float* b;
+  const int64_t* b_offsets;
+  int64_t vectors;
+  float* sums;
+  int64_t sums_row;
+  // Brought to the cache meanwhile: two lines a vector, those of each kind ahead_step bytes apart. A hint: any address
+  // will do.
+  const char* ahead[2] = {};
+  int64_t ahead_step[2] = {};
+};
+using DotsFn = void (*)(const DotsCall& call);
+
+inline constexpr int kMostDotsRows = 4;
+inline constexpr int kMostDotsColumns = 8;
+
+struct DotsKernels {
+  int lanes;
+
+  // By rows and columns, nullptr where the registers do not hold so many sums.
+  DotsFn dots[kMostDotsRows + 1][kMostDotsColumns + 1];
+  int most_columns[kMostDotsRows + 1];  // by rows; 0: no kernels of so many
+
+  // sums[i] = the sum of the lanes of vector i, 0 <= i < count, by a fixed tree.
+  void (*reduce)(const float* vectors, int64_t count, float* sums);
+};
+
+// The kernels for the best instruction set that this processor has.
+const DotsKernels& Dots();
+
+}  // namespace canopy::kernels
+
+#endif  // CANOPY_KERNELS_DOTS_CONTRACT_H_

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.h"
+#include "kernels/dots/contract.h"
+
+namespace canopy::kernels {
+namespace {
+
+class DotsTest : public testing::TestWithParam<int64_t> {
+ protected:
+  DotsTest() : scoped_(GetParam()), kernels_(Dots()) {}
+
+  static std::vector<float> Random(size_t count, uint32_t seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> real(-1, 1);
+    std::vector<float> values(count);
+    for (float& value : values) value = real(random);
+    return values;
+  }
+
+  const ScopedTarget scoped_;
+  const DotsKernels& kernels_;
+};
+
+TEST_P(DotsTest, SumsFollowTheFormulaAndTouchNothingElse) {
+  const int64_t lanes = kernels_.lanes, a_row = 5 * lanes + 3;
+  const std::vector<float> a = Random(1000, 1), b = Random(1000, 2);
+  const int64_t offsets[] = {3, 0, 40, 41, 7, 7, 90, 1};
+  for (int rows = 1; rows <= kMostDotsRows; ++rows) {
+    for (int columns = 1; columns <= kernels_.most_columns[rows]; ++columns) {
+      for (const int64_t vectors : {1, 2, 3, 4, 5}) {
+        SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(columns) + ", " + std::to_string(vectors));
+        const int64_t sums_row = (columns + 1) * lanes;
+        std::vector<float> sums(static_cast<size_t>(rows * sums_row), 1);
+        const DotsCall call{a.data() + 1, a_row, b.data() + 2, offsets, vectors, sums.data(), sums_row, {}, {}};
+        kernels_.dots[rows][columns](call);
+        for (int64_t i = 0; i < rows * sums_row; ++i) {
+          const int64_t r = i / sums_row, c = i % sums_row / lanes, l = i % lanes;
+          double sum = 1;
+          for (int64_t v = 0; v < vectors && c < columns; ++v) {
+            sum += double{call.a[r * a_row + v * lanes + l]} * call.b[offsets[c] + v * lanes + l];
+          }
+          ASSERT_NEAR(sums[i], sum, 1e-5) << "row " << r << " column " << c << " lane " << l;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(DotsTest, ReduceAddsLanesAndTouchesNothingElse) {
+  const std::vector<float> vectors = Random(static_cast<size_t>(9 * kernels_.lanes), 3);
+  for (int64_t count = 0; count <= 9; ++count) {
+    std::vector<float> sums(10, -5);
+    // So that a sanitizer sees more: nothing behind the vectors.
+    const std::vector<float> only(vectors.begin(), vectors.begin() + count * kernels_.lanes);
+    kernels_.reduce(only.data(), count, sums.data());
+    for (int64_t i = 0; i < 10; ++i) {
+      double sum = i < count ? 0 : -5;
+      for (int l = 0; i < count && l < kernels_.lanes; ++l) sum += vectors[i * kernels_.lanes + l];
+      EXPECT_NEAR(sums[i], sum, 1e-5) << count << " " << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DotsTest, testing::ValuesIn(MachineTargets()),
+                         [](const auto& info) { return std::string(TargetName(info.param)); });
+
+}  // namespace
+}  // namespace canopy::kernels
