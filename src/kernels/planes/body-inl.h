@@ -76,6 +76,14 @@ inline void SplitRows(const PlaneRows& rows, float* odd) {
     }
   }
 }
+
+inline void MeshRows(const PlaneRows& rows, const float* odd) {
+  for (int64_t r = 0; r < rows.rows; ++r) {
+    for (int64_t i = 0; i < rows.count; ++i) {
+      rows.to[r * rows.to_row + i] = (i % 2 == 0 ? rows.from : odd)[r * rows.from_row + i / 2];
+    }
+  }
+}
 #else
 inline void SplitRows(const PlaneRows& rows, float* odd) {
   const PlaneTag d;
@@ -97,6 +105,27 @@ inline void SplitRows(const PlaneRows& rows, float* odd) {
   }
 }
 
+inline void MeshRows(const PlaneRows& rows, const float* odd) {
+  const PlaneTag d;
+  const int64_t whole = rows.count / (2 * kPlaneLanes) * (2 * kPlaneLanes), rest = rows.count - whole;
+  const int64_t low = HWY_MIN(rest, kPlaneLanes);
+  const float* even = rows.from;
+  float* to = rows.to;
+  for (int64_t r = 0; r < rows.rows; ++r, even += rows.from_row, odd += rows.from_row, to += rows.to_row) {
+    for (int64_t i = 0; i < whole; i += 2 * kPlaneLanes) {
+      hn::StoreInterleaved2(hn::LoadU(d, even + i / 2), hn::LoadU(d, odd + i / 2), d, to + i);
+    }
+    if (rest == 0) continue;
+    HWY_ALIGN float tail[2 * kPlaneLanes];
+    hn::StoreInterleaved2(hn::LoadU(d, even + whole / 2), hn::LoadU(d, odd + whole / 2), d, tail);
+    if (low == kPlaneLanes) {
+      hn::StoreU(hn::Load(d, tail), d, to + whole);
+      if (rest > low) StoreTail(hn::Load(d, tail + kPlaneLanes), to + whole + low, rest - low);
+    } else {
+      StoreTail(hn::Load(d, tail), to + whole, low);
+    }
+  }
+}
 #endif
 
 inline void ReduceVectors(const float* vectors, int64_t count, float* sums) {
@@ -267,6 +296,7 @@ inline const PlaneKernels& PlanesOfTarget() {
       kernels.place = &PlaceRows;
       kernels.take = &TakeRows;
       kernels.split = &SplitRows;
+      kernels.mesh = &MeshRows;
       kernels.reduce = &ReduceVectors;
 #define CANOPY_PLANE_SUMS(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillColumns<rows, columns>(&kernels);

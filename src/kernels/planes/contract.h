@@ -86,6 +86,10 @@ struct PlaneKernels {
   // of a row of `from`; zeros up to the last vectors' ends behind each.
   void (*split)(const PlaneRows& rows, float* odd);
 
+  // to[r*to_row + 2*i] = from[r*from_row + i], to[r*to_row + 2*i + 1] = odd[r*from_row + i] for the `count` elements of
+  // a row of `to`. Reads whole vectors and writes nothing else.
+  void (*mesh)(const PlaneRows& rows, const float* odd);
+
   // sums[i] = the sum of the lanes of vector i, 0 <= i < count, by a fixed tree.
   void (*reduce)(const float* vectors, int64_t count, float* sums);
 

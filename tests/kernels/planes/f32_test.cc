@@ -69,6 +69,18 @@ TEST_P(PlanesTest, SplitPartsEvenFromOddElements) {
   }
 }
 
+TEST_P(PlanesTest, MeshTakesTurnsAndWritesNothingElse) {
+  const std::vector<float> even = Random(400, 10), odd = Random(400, 11);
+  for (const int64_t count : kCounts) {
+    std::vector<float> to(static_cast<size_t>(2 * 60 + count), -5);
+    kernels_.mesh({even.data() + 1, 100, to.data(), 60, 3, count}, odd.data() + 1);
+    for (int64_t i = 0; i < 2 * 60 + count; ++i) {
+      const float expected = (i % 60 % 2 == 0 ? even : odd)[1 + i / 60 * 100 + i % 60 / 2];
+      ASSERT_EQ(to[i], i % 60 < count ? expected : -5) << count << " " << i;
+    }
+  }
+}
+
 TEST_P(PlanesTest, ReduceAddsLanes) {
   const std::vector<float> vectors = Random(static_cast<size_t>(5 * kernels_.lanes), 4);
   std::vector<float> sums(6, -5);
