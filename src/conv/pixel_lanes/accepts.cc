@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Few result channels: pixels are the lanes of vectors, and every weight is a factor for all of them.
+// Few channels: pixels are the lanes of vectors, and every weight is a factor for all of them, or a sum over all.
 #include <algorithm>
 #include <string>
 
+#include "conv/pixel_lanes/weights_step.h"
 #include "conv/problem.h"
 
 namespace canopy::conv::pixel_lanes {
@@ -12,10 +13,36 @@ constexpr int64_t kMostChannels = 28;  // of a group's result: two rounds of the
 constexpr int64_t kMostTaps = 1024;
 constexpr int64_t kMostSpread = 2;  // of the taps, in extents of the tensor: bounds the padding of a slab
 
+constexpr int64_t kMostSums = 16 << 10;       // of a group's weights: vectors of them stay in a second-level cache
+constexpr int64_t kMostRowFloats = 64 << 10;  // of a row of positions of all a group's planes
+
+std::string AcceptsWeights(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  if (std::min({g.batch, g.groups, g.group_input_channels(), g.group_output_channels()}) <= 0) return "an extent is 0";
+  if (g.group_input_channels() == 1 && g.group_output_channels() == 1) return "a group has one channel";
+  for (int axis = 0; axis < 3; ++axis) {
+    if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
+  }
+  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
+    return "the kernel has a depth";
+  }
+  if (problem.input.strides[4] != 1 || problem.output.strides[4] != 1) return "pixels do not lie side by side";
+  if (g.stride[2] > 2) return "the stride is more than 2";
+  if (g.taps() > kMostTaps || g.group_output_channels() * g.group_input_channels() > kMostSums / g.taps()) {
+    return "a group has many weights";
+  }
+  const WeightTaps rows(g, 1), columns(g, 2);
+  const double planes = static_cast<double>(g.group_output_channels()) +
+                        static_cast<double>(g.group_input_channels() * g.stride[1] * g.stride[2]);
+  const double positions = static_cast<double>(columns.pitch) * static_cast<double>(1 + rows.greatest - rows.least);
+  return planes * positions > kMostRowFloats ? "rows are too long" : "";
+}
+
 }  // namespace
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation != kForward && computation != kBackwardData) return "it computes no weight gradient";
+  if (computation == kBackwardWeights) return AcceptsWeights(problem);
+  if (computation != kForward && computation != kBackwardData) return "it sums no products";
   const Geometry& g = problem.geometry;
   const bool forward = computation == kForward;
   if ((forward ? g.group_output_channels() : g.group_input_channels()) > kMostChannels) {

@@ -5,7 +5,9 @@
 #include "base/checked_math.h"
 #include "conv/nonfinite.h"
 #include "conv/pixel_lanes/data_step.h"
+#include "conv/planes/sheet.h"
 #include "exec/pool.h"
+#include "kernels/planes/contract.h"
 
 namespace canopy::conv::pixel_lanes {
 
@@ -20,20 +22,24 @@ class DataRun {
         scratch_(scratch),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
-        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
+        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
+        source_planes_(s_.forward_ ? b_.input : b_.output, s_.source_, p_.rule),
+        result_planes_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_, p_.rule.saturate) {}
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    bool nonfinite = false;
-    PackAllWeights(&nonfinite);
+    const bool nonfinite = PackAllWeights(serial);
     if (nonfinite) {
       weight_.TakeFiniteOnly();
-      PackAllWeights(&nonfinite);
-      nonfinite = true;
+      PackAllWeights(serial);
     }
-    exec::ParallelFor(p_.geometry.groups * s_.pieces_, serial, [this](int64_t index, int worker) {
-      Job(index / s_.pieces_, PieceAt(index % s_.pieces_),
-          s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+    const int64_t blocks = base::CeilDiv(p_.geometry.groups, s_.group_block_);
+    exec::ParallelFor(blocks * s_.pieces_, serial, [&](int64_t index, int worker) {
+      const int64_t first = index % blocks * s_.group_block_;
+      const int64_t end = std::min(p_.geometry.groups, first + s_.group_block_);
+      const Piece piece = PieceAt(index / blocks);
+      const DataScratch scratch = ScratchOf(worker);
+      for (int64_t group = first; group < end; ++group) Job(group, piece, group + 1 < end, scratch);
     });
     if (nonfinite) AddNonfiniteWeightTerms(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
   }
@@ -41,6 +47,12 @@ class DataRun {
  private:
   struct Piece {
     int64_t image, depth, row, column;  // first positions
+  };
+
+  // What products ask memory for on their way: the next group's piece of the source and this one's results, in turns.
+  struct Wanted {
+    const char *read = nullptr, *write = nullptr;
+    int64_t read_bytes = 0, write_bytes = 0;
   };
 
   Piece PieceAt(int64_t index) const {
@@ -54,46 +66,76 @@ class DataRun {
     return piece;
   }
 
-  void PackAllWeights(bool* nonfinite) const {
+  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+
+  // Whether one is not finite.
+  bool PackAllWeights(bool serial) const {
     const int64_t groups = p_.geometry.groups;
-    std::memset(packed_, 0, static_cast<size_t>(groups * s_.group_floats_) * sizeof(float));
-    for (int64_t group = 0; group < groups; ++group) {
-      for (const Product& product : s_.products_) PackProduct(group, product);
-      for (const Product& product : s_.apart_) PackProduct(group, product);
-    }
-    *nonfinite = kernels::Lines().any_nonfinite(packed_, groups * s_.group_floats_);
+    exec::ParallelFor(groups, serial, [this](int64_t group, int worker) {
+      float* packed = packed_ + group * s_.group_floats_;
+      if (!s_.apart_.products.empty()) {
+        std::memset(packed, 0, static_cast<size_t>(s_.group_floats_) * sizeof(float));
+        PackGroup(group, s_.apart_, ScratchOf(worker).weights, packed);
+      }
+      PackGroup(group, s_.together_, ScratchOf(worker).weights, packed);
+    });
+    return kernels::Lines().any_nonfinite(packed_, groups * s_.group_floats_);
   }
 
-  void PackProduct(int64_t group, const Product& product) const {
-    for (int64_t p = 0; p < product.phases; ++p) {
-      for (const Phase::Tap& tap : s_.phases_[product.first_phase + p].taps) PackTap(group, product, p, tap);
+  // packed[product][shift][source][row]
+  void PackGroup(int64_t group, const ProductList& list, float* line, float* packed) const {
+    const int64_t results = s_.result_channels_, rows = s_.Rows(list.products[0]), run = s_.weight_run_;
+    const int64_t step = s_.weight_.tap_strides[2];
+    int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0];
+    for (int64_t k = 0; k < s_.source_channels_; ++k, packed += rows, offset += s_.weight_.source_stride) {
+      for (int64_t tap = 0; tap < s_.weight_.taps; tap += run) {
+        const int64_t first = offset + s_.weight_.TapOffset(tap);
+        const float* from = weight_.Direct(first, step);
+        int64_t from_step = s_.weight_.result_stride;
+        if (from == nullptr) {
+          if (step == 1 && from_step == run) {
+            weight_.FetchRun(first, results * run, line);
+          } else {
+            weight_.FetchGrid(first, from_step, results, step, run, line);
+          }
+          from = line;
+          from_step = run;
+        }
+        kernels::Lines().transpose(from, from_step, results, run, packed, &list.tap_offsets[static_cast<size_t>(tap)]);
+      }
     }
   }
 
-  // packed[group][product][shift][source][row]
-  void PackTap(int64_t group, const Product& product, int64_t phase, const Phase::Tap& tap) const {
-    const int64_t results = s_.result_channels_, rows = s_.Rows(product);
-    const auto shift = std::lower_bound(product.shifts.begin(), product.shifts.end(), tap.shift);
-    float* to = packed_ + group * s_.group_floats_ + product.packed_offset +
-                (shift - product.shifts.begin()) * s_.source_channels_ * rows + phase * results;
-    int64_t offset =
-        group * p_.geometry.group_output_channels() * p_.weight.strides[0] + s_.weight_.TapOffset(tap.weight);
-    float line[kMostResults + kernels::kLineSlack];
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(results)};
-    for (int64_t k = 0; k < s_.source_channels_; ++k, to += rows, offset += s_.weight_.source_stride) {
-      weight_.Fetch(offset, &whole, 1, s_.weight_.result_stride, results, line);
-      std::memcpy(to, line, static_cast<size_t>(results) * sizeof(float));
-    }
-  }
-
-  void Job(int64_t group, const Piece& piece, const DataScratch& scratch) const {
-    Compute(group, piece, s_.products_, scratch);
+  void Job(int64_t group, const Piece& piece, bool more, const DataScratch& scratch) const {
+    Compute(group, piece, s_.together_.products, WantedBy(group, piece, more), scratch);
     // A weight of 0 makes a NaN of a source element that is not finite and that the definition does not multiply.
-    if (!s_.apart_.empty() && AnyNonfinite(scratch.results)) Compute(group, piece, s_.apart_, scratch);
-    for (size_t p = 0; p < s_.phases_.size(); ++p) {
-      const int64_t row = static_cast<int64_t>(p) * s_.result_channels_;
-      Store(group, s_.phases_[p], piece, scratch.results + row * s_.position_floats_, scratch.line);
+    if (!s_.apart_.products.empty() && AnyNonfinite(scratch.results)) {
+      Compute(group, piece, s_.apart_.products, {}, scratch);
     }
+    const int64_t phase_floats = s_.result_channels_ * s_.position_floats_;
+    float* results = scratch.results;
+    if (p_.has_bias) AddBias(group, results);
+    for (size_t p = 0; p < s_.phases_.size(); p += s_.pairs_ ? 2 : 1) {
+      s_.pairs_ ? StorePair(group, p, piece, results, scratch.line)
+                : Store(group, s_.phases_[p], piece, results, scratch.line);
+      results += (s_.pairs_ ? 2 : 1) * phase_floats;
+    }
+  }
+
+  // Planes that lie one behind another, as in dense tensors.
+  Wanted WantedBy(int64_t group, const Piece& piece, bool more) const {
+    const auto bytes = [&](const Operand& operand, int64_t channels, int64_t rows, int64_t size) {
+      const int64_t channel = operand.strides[1], row = operand.strides[3];
+      const bool dense = operand.strides[4] == 1 && channel == row * size && rows == size;
+      return dense ? channels * channel * numerics::ElementBytes(operand.dtype) : 0;
+    };
+    Wanted wanted;
+    const int64_t source = (group + 1) * s_.source_channels_, result = group * s_.result_channels_;
+    wanted.read = source_planes_.Address(source_planes_.PlaneAt(piece.image, source, piece.depth));
+    wanted.write = result_planes_.Address(result_planes_.PlaneAt(piece.image, result, piece.depth));
+    if (more) wanted.read_bytes = bytes(s_.source_, s_.source_channels_, s_.rows_, s_.source_size_[1]);
+    wanted.write_bytes = bytes(s_.result_, s_.result_channels_, s_.rows_, s_.result_size_[1]);
+    return wanted;
   }
 
   bool AnyNonfinite(const float* results) const {
@@ -104,54 +146,67 @@ class DataRun {
     return false;
   }
 
-  void Compute(int64_t group, const Piece& piece, const std::vector<Product>& products,
+  void Compute(int64_t group, const Piece& piece, const std::vector<Product>& products, const Wanted& wanted,
                const DataScratch& scratch) const {
     for (int64_t c = 0; c < s_.source_channels_; c += s_.chunk_) {
       const int64_t channels = std::min(s_.chunk_, s_.source_channels_ - c);
       for (int64_t k = 0; k < channels; ++k) {
         LoadChannel(group * s_.source_channels_ + c + k, piece, scratch.line, scratch.slab + k * s_.channel_floats_);
       }
-      for (const Product& product : products) Multiply(group, product, c, channels, scratch);
+      for (const Product& product : products) Multiply(group, product, c, channels, wanted, scratch);
     }
   }
 
   // One channel with its padding.
   void LoadChannel(int64_t channel, const Piece& piece, float* line, float* to) const {
-    const auto& strides = s_.source_.strides;
-    const int64_t pitch = s_.Pitch();
-    const int64_t first = piece.column + s_.least_[2];  // coordinate of a row's first element
-    const int64_t low = std::clamp<int64_t>(-first, 0, pitch);
-    const int64_t high = std::clamp<int64_t>(s_.source_size_[2] - first, low, pitch);
-    for (int64_t d = 0; d <= s_.span_[0]; ++d) {
+    const int64_t pitch = s_.pitch_;
+    const int64_t column = piece.column + s_.least_[2], row = piece.row + s_.least_[1];  // coordinates of the first
+    const int64_t low = std::clamp<int64_t>(-column, 0, pitch);
+    const int64_t high = std::clamp<int64_t>(s_.source_size_[2] - column, low, pitch);
+    const int64_t top = std::clamp<int64_t>(-row, 0, s_.SlabRows());
+    const int64_t bottom = std::clamp<int64_t>(s_.source_size_[1] - row, top, s_.SlabRows());
+    const planes::PlanePart part{row + top, 1, bottom - top, column + low, high - low};
+    for (int64_t d = 0; d <= s_.span_[0]; ++d, to += s_.SlabRows() * pitch) {
       const int64_t depth = piece.depth + s_.least_[0] + d;
-      for (int64_t h = 0; h < s_.SlabRows(); ++h, to += pitch) {
-        const int64_t row = piece.row + s_.least_[1] + h;
-        if (depth < 0 || depth >= s_.source_size_[0] || row < 0 || row >= s_.source_size_[1] || low == high) {
-          std::fill(to, to + pitch, 0.0f);
-          continue;
-        }
-        std::fill(to, to + low, 0.0f);
-        const int64_t offset = piece.image * strides[0] + channel * strides[1] + depth * strides[2] + row * strides[3] +
-                               (first + low) * strides[4];
-        if (strides[4] == 1) {
-          source_.FetchRun(offset, high - low, to + low);
-        } else {
-          const kernels::Segment whole{0, 0, static_cast<int32_t>(high - low)};
-          source_.Fetch(offset, &whole, 1, strides[4], high - low, line);
-          std::copy(line, line + (high - low), to + low);
-        }
-        std::fill(to + high, to + pitch, 0.0f);
+      if (depth < 0 || depth >= s_.source_size_[0] || part.rows == 0 || part.columns == 0) {
+        std::fill(to, to + s_.SlabRows() * pitch, 0.0f);
+        continue;
+      }
+      std::fill(to, to + top * pitch + low, 0.0f);
+      LoadRows(source_planes_.PlaneAt(piece.image, channel, depth), part, line, to + top * pitch + low);
+      std::fill(to + (bottom - 1) * pitch + high, to + s_.SlabRows() * pitch, 0.0f);
+    }
+    std::fill(to, to + s_.shared_ + Widest(), 0.0f);  // the last row's padding, and what the last panel reads
+  }
+
+  // Rows with zeros between them.
+  void LoadRows(int64_t plane, const planes::PlanePart& part, float* line, float* to) const {
+    const int64_t step = s_.source_.strides[4], lanes = s_.tiles_.vector_lanes;
+    int64_t zeros = 0;
+    if (step == 1) {
+      source_planes_.Load(plane, part, s_.pitch_, line, to, nullptr);
+      zeros = base::RoundUp(part.columns, lanes) - part.columns;
+    } else {
+      const kernels::Segment whole{0, 0, static_cast<int32_t>(part.columns)};
+      const int64_t first = plane + part.first_row * s_.source_.strides[3] + part.first_column * step;
+      for (int64_t r = 0; r < part.rows; ++r) {
+        source_.Fetch(first + r * s_.source_.strides[3], &whole, 1, step, part.columns, line);
+        std::copy(line, line + part.columns, to + r * s_.pitch_);
       }
     }
-    std::fill(to, to + Widest(), 0.0f);  // read by the last panel
+    if (part.columns + zeros >= s_.pitch_) return;
+    for (int64_t r = 0; r + 1 < part.rows; ++r) {
+      std::fill(to + r * s_.pitch_ + part.columns + zeros, to + (r + 1) * s_.pitch_, 0.0f);
+    }
   }
 
   int64_t Widest() const { return s_.tiles_.tiles[s_.tiles_.count - 1].lanes; }
 
   // Adds the terms of source channels [c, c + channels).
-  void Multiply(int64_t group, const Product& product, int64_t c, int64_t channels, const DataScratch& scratch) const {
+  void Multiply(int64_t group, const Product& product, int64_t c, int64_t channels, const Wanted& wanted,
+                const DataScratch& scratch) const {
     const int64_t all = s_.Rows(product), shifts = static_cast<int64_t>(product.shifts.size());
-    const kernels::GatherTiles& whole = s_.tiles_.tiles[s_.Vectors(product) - 1];
+    const kernels::GatherTiles& whole = s_.tiles_.tiles[product.vectors - 1];
     const float* weights = packed_ + group * s_.group_floats_ + product.packed_offset + c * all;
     float* results = scratch.results + product.first_phase * s_.result_channels_ * s_.position_floats_;
     for (int64_t t = 0; t < shifts; ++t) {
@@ -165,10 +220,17 @@ class DataRun {
     operands.b_step = s_.channel_floats_;
     operands.result_offsets = scratch.result_offsets;
     const int64_t calls = base::CeilDiv(all, whole.most_rows);
-    for (int64_t first = 0; first < s_.Positions(); first += whole.lanes) {
-      const int64_t count = std::min<int64_t>(whole.lanes, s_.Positions() - first);
-      const kernels::GatherTiles& tiles = s_.tiles_.tiles[base::CeilDiv(count, s_.tiles_.vector_lanes) - 1];
+    const int64_t vectors = base::CeilDiv(s_.Positions(), int64_t{s_.tiles_.vector_lanes});
+    const int64_t blocks = base::CeilDiv(vectors, int64_t{product.vectors});
+    for (int64_t block = 0; block < blocks; ++block) {
+      const int64_t vector = block * vectors / blocks, width = (block + 1) * vectors / blocks - vector;
+      const int64_t first = vector * s_.tiles_.vector_lanes;
+      const kernels::GatherTiles& tiles = s_.tiles_.tiles[width - 1];
       operands.b = scratch.slab + first;
+      const bool read = block % 2 == 0;
+      const int64_t share = (read ? wanted.read_bytes : wanted.write_bytes) / base::CeilDiv(blocks, int64_t{2});
+      operands.ahead = (read ? wanted.read : wanted.write) + block / 2 * share;
+      operands.ahead_step = share / std::max<int64_t>(1, shifts * channels);
       for (int64_t call = 0; call < calls; ++call) {
         const int64_t row = call * all / calls, rows = (call + 1) * all / calls - row;
         operands.a = weights + row;
@@ -178,40 +240,82 @@ class DataRun {
     }
   }
 
-  void Store(int64_t group, const Phase& phase, const Piece& piece, float* results, float* line) const {
-    const auto& strides = s_.result_.strides;
-    const int64_t rows = std::min(s_.rows_, phase.axes[1].walk - piece.row);
-    const int64_t columns = std::min(s_.columns_, phase.axes[2].walk - piece.column);
-    if (piece.depth >= phase.axes[0].walk || rows <= 0 || columns <= 0) return;
-    const auto at = [&](int axis, int64_t position) {
-      return (phase.axes[axis].result_shift + position * phase.axes[axis].result_step) * strides[2 + axis];
-    };
-    const int64_t step = phase.axes[2].result_step * strides[4];
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)};
-    for (int64_t c = 0; c < s_.result_channels_; ++c) {
-      const int64_t channel = group * s_.result_channels_ + c;
-      const float bias = Bias(channel);
-      for (int64_t h = 0; h < rows; ++h) {
-        const float* from = results + c * s_.position_floats_ + h * s_.Pitch();
-        if (p_.has_bias) {
-          for (int64_t w = 0; w < columns; ++w) line[w] = from[w] + bias;
-          from = line;
-        }
-        result_.Store(piece.image * strides[0] + channel * strides[1] + at(0, piece.depth) + at(1, piece.row + h) +
-                          at(2, piece.column),
-                      &whole, 1, step, from);
+  void AddBias(int64_t group, float* results) const {
+    for (size_t p = 0; p < s_.phases_.size(); ++p) {
+      for (int64_t c = 0; c < s_.result_channels_; ++c, results += s_.position_floats_) {
+        const float bias = Bias(group * s_.result_channels_ + c);
+        for (int64_t i = 0; i < s_.Positions(); ++i) results[i] += bias;
       }
     }
   }
 
+  // What a piece has of a phase in a plane of results.
+  planes::PlanePart PartOf(const Phase& phase, const Piece& piece) const {
+    const AxisPhase &d = phase.axes[0], &h = phase.axes[1], &w = phase.axes[2];
+    planes::PlanePart part{
+        h.result_shift + piece.row * h.result_step, h.result_step, std::clamp<int64_t>(h.walk - piece.row, 0, s_.rows_),
+        w.result_shift + piece.column * w.result_step, std::clamp<int64_t>(w.walk - piece.column, 0, s_.columns_)};
+    if (piece.depth >= d.walk || part.columns == 0) part.rows = 0;
+    return part;
+  }
+
+  int64_t ResultPlane(const Phase& phase, const Piece& piece, int64_t channel) const {
+    const AxisPhase& d = phase.axes[0];
+    return result_planes_.PlaneAt(piece.image, channel, d.result_shift + piece.depth * d.result_step);
+  }
+
+  void Store(int64_t group, const Phase& phase, const Piece& piece, const float* results, float* line) const {
+    const auto& strides = s_.result_.strides;
+    const planes::PlanePart part = PartOf(phase, piece);
+    const int64_t step = phase.axes[2].result_step * strides[4];
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(part.columns)};
+    for (int64_t c = 0; c < s_.result_channels_ && part.rows > 0; ++c, results += s_.position_floats_) {
+      const int64_t plane = ResultPlane(phase, piece, group * s_.result_channels_ + c);
+      if (step == 1) {
+        result_planes_.Store(results, s_.pitch_, part, line, plane);
+        continue;
+      }
+      const int64_t first = plane + part.first_row * strides[3] + part.first_column * strides[4];
+      for (int64_t r = 0; r < part.rows; ++r) {
+        result_.Store(first + r * part.row_step * strides[3], &whole, 1, step, results + r * s_.pitch_);
+      }
+    }
+  }
+
+  // Phase `p` and the next, whose columns take turns.
+  void StorePair(int64_t group, size_t p, const Piece& piece, const float* results, float* line) const {
+    const Phase *even = &s_.phases_[p], *odd = &s_.phases_[p + 1];
+    const float* odd_results = results + s_.result_channels_ * s_.position_floats_;
+    if (odd->axes[2].result_shift == 0) {
+      std::swap(even, odd);
+      std::swap(results, odd_results);
+    }
+    planes::PlanePart part = PartOf(*even, piece);
+    part.columns += PartOf(*odd, piece).columns;
+    const int64_t row = part.row_step * s_.result_.strides[3];
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(part.columns)};
+    for (int64_t c = 0; c < s_.result_channels_ && part.rows > 0; ++c) {
+      const int64_t plane = ResultPlane(*even, piece, group * s_.result_channels_ + c);
+      kernels::PlaneRows rows{results, s_.pitch_, result_planes_.Direct(plane, part), row, part.rows, part.columns};
+      if (rows.to != nullptr) {
+        kernels::Planes().mesh(rows, odd_results);
+      } else {
+        const int64_t first = plane + part.first_row * s_.result_.strides[3] + part.first_column;
+        for (int64_t r = 0; r < part.rows; ++r) {
+          kernels::Planes().mesh({results + r * s_.pitch_, 0, line, 0, 1, part.columns}, odd_results + r * s_.pitch_);
+          result_.Store(first + r * row, &whole, 1, 1, line);
+        }
+      }
+      results += s_.position_floats_;
+      odd_results += s_.position_floats_;
+    }
+  }
+
   float Bias(int64_t channel) const {
-    if (!p_.has_bias) return 0;
     const char* address =
         static_cast<const char*>(b_.bias) + channel * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
     return numerics::LoadElement(address, p_.bias.dtype);
   }
-
-  static constexpr int64_t kMostResults = 28;
 
   const DataStep& s_;
   const ConvProblem& p_;
@@ -220,6 +324,8 @@ class DataRun {
   char* scratch_;
   LineReader source_, weight_;
   LineWriter result_;
+  planes::PlaneReader source_planes_;
+  planes::PlaneWriter result_planes_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

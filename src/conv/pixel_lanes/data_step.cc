@@ -2,9 +2,12 @@
 #include "conv/pixel_lanes/data_step.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/scratch.h"
+#include "conv/planes/sheet.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pixel_lanes {
@@ -20,17 +23,20 @@ constexpr int64_t kMostColumns = 1024;
 constexpr int64_t kEnoughJobs = 16;
 
 // In units of Step::Work.
-// Of the tiles, operands in the L2, by their rows: most vectors cross a cache line, which few rows do not make up for.
-constexpr double kEfficiency = 0.95;
-constexpr double kEfficiencyOfSome = 0.7;  // 4 to 6
-constexpr double kEfficiencyOfFew = 0.5;   // 2 or 3
+// Of low tiles: most vectors cross a cache line, which few rows do not make up for.
+constexpr double kEfficiencyOfFew = 0.5;  // 2 or 3 rows
 constexpr double kEfficiencyOfOne = 0.35;
-constexpr double kWorkASlabElem = 0.7;  // copying one element
-constexpr double kWorkASlabRow = 30;
-constexpr double kWorkAPackedWeight = 16;
-constexpr double kWorkAStore = 1;       // storing one element
-constexpr double kWorkAStride = 3;      // more where it has no neighbour beside it
-constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkASlabElem = 0.5;  // copying one element
+constexpr double kWorkASlabRow = 10;
+constexpr double kWorkAWait = 0.5;        // more where it has to be waited for
+constexpr double kWorkASlabStride = 1.5;  // more where an element has no neighbour beside it
+constexpr double kWorkAPackedWeight = 2;
+constexpr double kWorkAStore = 0.5;  // storing one element
+constexpr double kWorkAPairedStore = 0.8;
+constexpr double kWorkAStoredRow = 10;
+constexpr double kWorkAConversion = 0.3;  // more where elements are not plain FP32
+constexpr double kWorkAStride = 3;        // more where it has no neighbour beside it
+constexpr double kWorkATileVector = 2;    // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
 
 int64_t EvenBlock(int64_t whole, int64_t most) {
@@ -68,6 +74,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   tiles_ = kernels::AllGatherTiles();
+  const Extent3& steps = weight_.tap_strides;
+  const bool even = steps[1] == g.kernel[2] * steps[2] && steps[0] == g.kernel[1] * steps[1];
+  weight_run_ = even ? g.taps() : g.kernel[2];
   MakePhases(g);
   Cut();
   ShareOut(g);
@@ -76,7 +85,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   // Whole vectors are read past the last position; an odd number of cache lines from channel to channel keeps channels
   // apart in the L1's sets.
   const int64_t widest = tiles_.tiles[tiles_.count - 1].lanes;
-  channel_floats_ = RoundUp((1 + span_[0]) * SlabRows() * Pitch() + widest, 32) + 16;
+  channel_floats_ = RoundUp((1 + span_[0]) * SlabRows() * pitch_ + shared_ + widest, 32) + 16;
   position_floats_ = RoundUp(Positions(), widest);
   const base::Checked packed = base::Checked(g.groups) * group_floats_ * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed.ok() ? packed.value() : -1);
@@ -84,8 +93,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
   const double packing = static_cast<double>(weight_.taps * source_channels_ * result_channels_) * kWorkAPackedWeight;
-  work_ =
-      ((ProductWork(products_) + OtherWork()) * static_cast<double>(pieces_) + packing) * static_cast<double>(g.groups);
+  work_ = ((ProductWork(together_.products) + OtherWork(problem)) * static_cast<double>(pieces_) + packing) *
+          static_cast<double>(g.groups);
 }
 
 void DataStep::MakePhases(const Geometry& g) {
@@ -118,8 +127,14 @@ void DataStep::Cut() {
   const int64_t results = static_cast<int64_t>(phases_.size()) * result_channels_;
   columns_ =
       EvenBlock(walk_[2], std::min(kMostColumns, std::max<int64_t>(64, kResultFloats / std::max<int64_t>(1, results))));
-  const int64_t by_results = kResultFloats / std::max<int64_t>(1, results * Pitch());
-  const int64_t by_slab = kSlabFloats / std::max<int64_t>(1, chunk_ * (1 + span_[0]) * Pitch()) - span_[1];
+  pitch_ = columns_ + span_[2];
+  if (columns_ == walk_[2]) {
+    const int64_t before = -least_[2], behind = pitch_ + least_[2] - source_size_[2];
+    shared_ = std::clamp<int64_t>(std::min(before, behind), 0, span_[2]);
+    pitch_ -= shared_;
+  }
+  const int64_t by_results = kResultFloats / std::max<int64_t>(1, results * pitch_);
+  const int64_t by_slab = kSlabFloats / std::max<int64_t>(1, chunk_ * (1 + span_[0]) * pitch_) - span_[1];
   rows_ = EvenBlock(walk_[1], std::min(by_results, by_slab));
 }
 
@@ -131,6 +146,9 @@ void DataStep::ShareOut(const Geometry& g) {
   row_blocks_ = CeilDiv(walk_[1], rows_);
   column_blocks_ = CeilDiv(walk_[2], columns_);
   pieces_ = g.batch * walk_[0] * row_blocks_ * column_blocks_;
+  const std::vector<AxisPhase> columns = WholeAxis(g, 2, forward_);
+  pairs_ = columns.size() == 2 && columns[0].result_step == 2 && result_.strides[4] == 1;
+  group_block_ = std::clamp<int64_t>(g.groups * pieces_ / kEnoughJobs / 2, 1, std::max<int64_t>(1, g.groups));
 }
 
 void DataStep::ListTaps(const Geometry& g) {
@@ -140,15 +158,15 @@ void DataStep::ListTaps(const Geometry& g) {
         for (const AxisTap& w : phase.axes[2].taps) {
           phase.taps.push_back(
               {(d.kernel * g.kernel[1] + h.kernel) * g.kernel[2] + w.kernel,
-               ((d.shift - least_[0]) * SlabRows() + h.shift - least_[1]) * Pitch() + w.shift - least_[2]});
+               ((d.shift - least_[0]) * SlabRows() + h.shift - least_[1]) * pitch_ + w.shift - least_[2]});
         }
       }
     }
   }
 }
 
-std::vector<Product> DataStep::MakeProducts(int64_t phases_each) const {
-  std::vector<Product> products;
+ProductList DataStep::MakeProducts(int64_t phases_each) const {
+  ProductList list;
   for (size_t first = 0; first < phases_.size(); first += static_cast<size_t>(phases_each)) {
     Product product{static_cast<int64_t>(first), phases_each, {}};
     for (int64_t p = 0; p < phases_each; ++p) {
@@ -156,59 +174,98 @@ std::vector<Product> DataStep::MakeProducts(int64_t phases_each) const {
     }
     std::sort(product.shifts.begin(), product.shifts.end());
     product.shifts.erase(std::unique(product.shifts.begin(), product.shifts.end()), product.shifts.end());
-    products.push_back(std::move(product));
+    product.vectors = Vectors(Rows(product));
+    list.products.push_back(std::move(product));
   }
-  return products;
+  return list;
 }
 
 void DataStep::ChooseProducts() {
   apart_ = MakeProducts(1);
-  products_ = MakeProducts(static_cast<int64_t>(phases_.size()));
-  if (ProductWork(apart_) <= ProductWork(products_)) products_.swap(apart_);
-  const std::vector<int64_t>& shifts = products_[0].shifts;
+  together_ = MakeProducts(static_cast<int64_t>(phases_.size()));
+  if (ProductWork(apart_.products) <= ProductWork(together_.products)) std::swap(together_, apart_);
+  const std::vector<int64_t>& shifts = together_.products[0].shifts;
   const bool full = std::all_of(phases_.begin(), phases_.end(),
                                 [&](const Phase& phase) { return phase.taps.size() == shifts.size(); });
-  if (products_.size() == phases_.size() || full) apart_.clear();
-  for (std::vector<Product>* list : {&products_, &apart_}) {
-    for (Product& product : *list) {
-      product.packed_offset = group_floats_;
-      group_floats_ += static_cast<int64_t>(product.shifts.size()) * source_channels_ * Rows(product);
-    }
-  }
+  if (together_.products.size() == phases_.size() || full) apart_.products.clear();
+  PlaceWeights(&together_);
+  PlaceWeights(&apart_);
 }
 
-// The widest tile that takes all rows at once, or the highest of those that need two vectors or more.
-int DataStep::Vectors(const Product& product) const {
-  int vectors = tiles_.count;
-  while (vectors > 2 && tiles_.tiles[vectors - 1].most_rows < Rows(product)) --vectors;
-  return vectors;
+void DataStep::PlaceWeights(ProductList* list) {
+  constexpr int64_t kNone = -1;
+  list->tap_offsets.assign(static_cast<size_t>(weight_.taps), kNone);
+  for (Product& product : list->products) {
+    const int64_t shift_floats = source_channels_ * Rows(product);
+    product.packed_offset = group_floats_;
+    group_floats_ += static_cast<int64_t>(product.shifts.size()) * shift_floats;
+    for (int64_t p = 0; p < product.phases; ++p) {
+      for (const Phase::Tap& tap : phases_[static_cast<size_t>(product.first_phase + p)].taps) {
+        const auto shift = std::lower_bound(product.shifts.begin(), product.shifts.end(), tap.shift);
+        list->tap_offsets[static_cast<size_t>(tap.weight)] =
+            product.packed_offset + (shift - product.shifts.begin()) * shift_floats + p * result_channels_;
+      }
+    }
+  }
+  // Those that no position meets go where nothing is read.
+  const auto first = list->tap_offsets.begin(), end = list->tap_offsets.end();
+  if (list->products.empty() || std::find(first, end, kNone) == end) return;
+  std::replace(first, end, kNone, group_floats_);
+  group_floats_ += source_channels_ * Rows(list->products[0]);
+}
+
+// Per vector of positions and term, for a tile of so many vectors.
+double DataStep::TileWork(int64_t rows, int vectors) const {
+  const int64_t rounds = CeilDiv(rows, int64_t{tiles_.tiles[vectors - 1].most_rows}), height = CeilDiv(rows, rounds);
+  const double efficiency = height < 2 ? kEfficiencyOfOne : height < 4 ? kEfficiencyOfFew : 1;
+  // In registers, a term's loads take as long as multiply-adds; those of the source cross cache lines and count twice,
+  // and as many lines are asked for ahead.
+  const double products = static_cast<double>(height * vectors), loads = static_cast<double>(height + 3 * vectors);
+  return static_cast<double>(rounds) * std::max(products / efficiency, loads) / static_cast<double>(vectors);
+}
+
+// Of the cheapest tile; of equals the one that reads the source least often, the widest of these.
+int DataStep::Vectors(int64_t rows) const {
+  const auto cost = [&](int vectors) {
+    return std::pair(TileWork(rows, vectors), CeilDiv(rows, int64_t{tiles_.tiles[vectors - 1].most_rows}));
+  };
+  int best = tiles_.count;
+  for (int vectors = best - 1; vectors > 0; --vectors) {
+    if (cost(vectors) < cost(best)) best = vectors;
+  }
+  return best;
 }
 
 double DataStep::ProductWork(const std::vector<Product>& products) const {
   double work = 0;
   for (const Product& product : products) {
-    const kernels::GatherTiles& tiles = tiles_.tiles[Vectors(product) - 1];
-    const int64_t rounds = CeilDiv(Rows(product), tiles.most_rows), rows = CeilDiv(Rows(product), rounds);
-    const double vectors = static_cast<double>(RoundUp(Positions(), tiles_.tiles[0].lanes)) / 16;
-    const double efficiency = rows < 2   ? kEfficiencyOfOne
-                              : rows < 4 ? kEfficiencyOfFew
-                              : rows < 7 ? kEfficiencyOfSome
-                                         : kEfficiency;
+    const int width = product.vectors;
+    const double vectors = static_cast<double>(CeilDiv(Positions(), int64_t{tiles_.vector_lanes}));
+    const double lanes = static_cast<double>(tiles_.vector_lanes) / 16;
+    const double rounds = static_cast<double>(CeilDiv(Rows(product), int64_t{tiles_.tiles[width - 1].most_rows}));
+    const double terms = static_cast<double>(product.shifts.size()) * static_cast<double>(source_channels_);
     const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));
-    work += vectors * static_cast<double>(Rows(product)) *
-                (static_cast<double>(product.shifts.size()) * static_cast<double>(source_channels_) / efficiency +
-                 chunks * kWorkATileVector) +
-            static_cast<double>(CeilDiv(Positions(), tiles.lanes) * rounds) * chunks * kWorkATileCall;
+    work += lanes * vectors *
+            (TileWork(Rows(product), width) * terms + static_cast<double>(Rows(product)) * chunks * kWorkATileVector);
+    work += std::ceil(vectors / width) * rounds * chunks * kWorkATileCall;
   }
   return work;
 }
 
-double DataStep::OtherWork() const {
+double DataStep::OtherWork(const ConvProblem& problem) const {
+  const auto conversion = [&](const Operand& operand) {
+    const bool plain = operand.dtype == numerics::DType::kFloat32 && problem.rule == numerics::NumericRule{};
+    return plain ? 0 : kWorkAConversion;
+  };
+  const bool ahead = problem.geometry.groups > 1 && rows_ == walk_[1];  // asked for while others are multiplied
+  const double load = kWorkASlabElem + (ahead ? 0 : kWorkAWait) + conversion(source_) +
+                      (source_.strides[4] == 1 ? 0 : kWorkASlabStride);
+  const double store = (pairs_ ? kWorkAPairedStore : kWorkAStore) + conversion(result_) +
+                       (pairs_ || phases_[0].axes[2].result_step * result_.strides[4] == 1 ? 0 : kWorkAStride);
   const double slab_rows = static_cast<double>((1 + span_[0]) * SlabRows() * source_channels_);
-  const double results = static_cast<double>(Positions() * result_channels_) * static_cast<double>(phases_.size());
-  const bool apart = phases_[0].axes[2].result_step * result_.strides[4] != 1;
-  return slab_rows * (static_cast<double>(Pitch()) * kWorkASlabElem + kWorkASlabRow) +
-         results * (kWorkAStore + (apart ? kWorkAStride : 0));
+  const double result_rows = static_cast<double>(rows_ * result_channels_) * static_cast<double>(phases_.size());
+  return slab_rows * (static_cast<double>(pitch_) * load + kWorkASlabRow) +
+         result_rows * (static_cast<double>(columns_) * store + kWorkAStoredRow);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
@@ -216,7 +273,8 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   scratch.slab = carver.Take<float>(chunk_ * channel_floats_ + kernels::kLineSlack);
   scratch.results = carver.Take<float>(static_cast<int64_t>(phases_.size()) * result_channels_ * position_floats_);
-  scratch.line = carver.Take<float>(Pitch() + 2 * kernels::kLineSlack);
+  scratch.line = carver.Take<float>(planes::LineFloats(2 * pitch_) + kernels::kLineSlack);
+  scratch.weights = carver.Take<float>(weight_run_ * result_channels_);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.runs = carver.Take<kernels::GatherRun>(weight_.taps);
   if (bytes != nullptr) *bytes = carver.used();
@@ -225,8 +283,8 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 
 std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(rows_) + " rows by " + std::to_string(columns_) + " columns, " +
-         std::to_string(phases_.size()) + " phases in " + std::to_string(products_.size()) + " products, chunks of " +
-         std::to_string(chunk_) + " source channels";
+         std::to_string(phases_.size()) + " phases in " + std::to_string(together_.products.size()) +
+         " products, chunks of " + std::to_string(chunk_) + " source channels";
 }
 
 }  // namespace canopy::conv::pixel_lanes

@@ -36,7 +36,14 @@ struct Phase {
 struct Product {
   int64_t first_phase, phases;
   std::vector<int64_t> shifts;  // that some phase meets
+  int vectors = 1;              // of a tile
   int64_t packed_offset = 0;    // of weights [shift][source channel][row], in floats of a group
+};
+
+// Products of all phases, and where the weight of each kernel offset is packed for source channel 0 and result 0.
+struct ProductList {
+  std::vector<Product> products;
+  std::vector<int64_t> tap_offsets;
 };
 
 // One thread's working memory.
@@ -44,6 +51,7 @@ struct DataScratch {
   float* slab;
   float* results;  // [row][position]
   float* line;
+  float* weights;  // of a source channel
   int64_t* result_offsets;
   kernels::GatherRun* runs;
 };
@@ -64,17 +72,18 @@ class DataStep : public Step {
   void Cut();
   void ShareOut(const Geometry& geometry);
   void ListTaps(const Geometry& geometry);
-  std::vector<Product> MakeProducts(int64_t phases_each) const;
+  ProductList MakeProducts(int64_t phases_each) const;
   void ChooseProducts();
-  int Vectors(const Product& product) const;
+  void PlaceWeights(ProductList* list);
+  double TileWork(int64_t rows, int vectors) const;
+  int Vectors(int64_t rows) const;
   double ProductWork(const std::vector<Product>& products) const;
-  double OtherWork() const;
+  double OtherWork(const ConvProblem& problem) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   // Slab positions of a piece.
   int64_t SlabRows() const { return rows_ + span_[1]; }
-  int64_t Pitch() const { return columns_ + span_[2]; }
-  int64_t Positions() const { return (rows_ - 1) * Pitch() + columns_; }
+  int64_t Positions() const { return (rows_ - 1) * pitch_ + columns_; }
   int64_t Rows(const Product& product) const { return product.phases * result_channels_; }
 
   bool forward_;
@@ -82,20 +91,25 @@ class DataStep : public Step {
   Extent3 source_size_{}, result_size_{};
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   channel_lanes::WeightView weight_;
+  int64_t weight_run_ = 1;  // kernel offsets whose weights lie evenly
   std::vector<Phase> phases_;
-  std::vector<Product> products_;  // the cheapest
-  std::vector<Product> apart_;     // one a phase, without weights of 0; empty where products_ has none either
-  Extent3 walk_{};                 // positions of the longest phase
-  Extent3 least_{};                // source coordinate of position 0 under the least shift
-  Extent3 span_{};                 // from the least shift to the greatest
+  ProductList together_;  // the cheapest
+  ProductList apart_;     // one a phase, without weights of 0; empty where together_ has none either
+  bool pairs_ = false;    // every even phase and the next have columns that take turns, side by side in memory
+  Extent3 walk_{};        // positions of the longest phase
+  Extent3 least_{};       // source coordinate of position 0 under the least shift
+  Extent3 span_{};        // from the least shift to the greatest
   kernels::GatherTilesList tiles_{};
   int64_t chunk_ = 1;               // source channels of a slab
   int64_t rows_ = 1, columns_ = 1;  // positions of a piece: of one image and depth
+  int64_t pitch_ = 1;               // of a slab's rows: what is padding behind one and before the next is shared
+  int64_t shared_ = 0;
   int64_t row_blocks_ = 0, column_blocks_ = 0;
   int64_t channel_floats_ = 0;   // of a slab, from channel to channel
   int64_t position_floats_ = 0;  // of the results, from channel to channel
   int64_t group_floats_ = 0;     // of packed weights
   int64_t pieces_ = 0;           // of a group
+  int64_t group_block_ = 1;      // groups of a job
   int64_t scratch_bytes_ = 0;
   int packed_handle_ = -1, scratch_handle_ = -1;
   double work_ = 0;
