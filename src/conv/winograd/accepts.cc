@@ -19,15 +19,16 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   for (int axis = 0; axis < 3; ++axis) {
-    if (g.stride[axis] != 1) return "the stride is not 1";
+    if (computation == kBackwardWeights && g.stride[axis] != 1) return "the stride is not 1";
     if (g.kernel[axis] > 1 && g.dilation[axis] > kMostDilation) return "the dilation is more than 4";
   }
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
     return "a group has fewer than 16 channels";
   }
   if (computation != kBackwardWeights) {
-    return Tilings(g.kernel, g.dilation).empty() ? "no few terms of 3 or 4 offsets along an axis make up the kernel"
-                                                 : "";
+    return Tilings(g, computation == kForward).empty()
+               ? "no few terms of 2 to 4 offsets along an axis make up the kernel, or what a stride leaves of it"
+               : "";
   }
   if (!WeightsShape(g.kernel, g.dilation).served)
     return "the kernel has not 3 offsets along one axis or two, and 1 or up to 4 depths without dilation";

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/store.h"
+#include "conv/winograd/data_lister.h"
 #include "conv/winograd/data_step.h"
 #include "exec/pool.h"
 
@@ -24,6 +25,7 @@ class DataRun {
           void* workspace)
       : s_(step),
         t_(step.tiling_),
+        lists_(step),
         p_(problem),
         b_(buffers),
         scratch_(static_cast<char*>(ledger.Fetch(workspace, s_.scratch_handle_))),
@@ -64,14 +66,14 @@ class DataRun {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
     exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
       const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk;
-      TransformKernel(unit / panels, unit % panels, source, source, Scratch(worker),
-                      kernels_ + (unit - first) * s_.kernel_floats());
+      TransformKernel(unit / panels, unit % panels, source, source, Scratch(worker), 0, t_.phases(),
+                      kernels_ + (unit - first) * s_.unit_floats());
     });
   }
 
-  // Those of some source channels, to row `row` of every point and term.
+  // Those of some source channels, to row `row` of every point and term, for phases [first, end).
   void TransformKernel(int64_t group, int64_t panel, int64_t source, int64_t row, const DataScratch& scratch,
-                       float* to) const {
+                       int64_t first, int64_t end, float* to) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes, results = s_.panels_.channels(panel);
     const int64_t sources = std::min(kKernelChunk, s_.source_channels_ - source), taps = s_.weight_.taps;
     const int64_t tap_floats = sources * lanes;
@@ -83,34 +85,21 @@ class DataRun {
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
     channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
                                scratch.weight_offsets, packed);
-    if (taps < t_.terms() * t_.taps()) {
+    if (taps < t_.phases() * t_.terms() * t_.taps()) {
       std::memset(packed + taps * tap_floats, 0, static_cast<size_t>(tap_floats) * sizeof(float));
     }
     const kernels::WinogradInFn transform = t_.kernel_in();
-    ForEach({t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
-      int64_t offsets[kMostTaps];
-      ListTaps({d, h, w}, tap_floats, offsets);
+    for (int64_t phase = first; phase < end; ++phase, to += s_.kernel_floats()) {
       float* rows = to + row * lanes;
-      for (int64_t k = 0; k < sources; ++k) {
-        transform(packed + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
-      }
-      to += s_.kernel_channels() * lanes;
-    });
-  }
-
-  // Where the taps of a term stand among the packed ones; those beyond the kernel are behind them.
-  void ListTaps(const Extent3& term, int64_t tap_floats, int64_t* offsets) const {
-    const Extent3& kernel = s_.weight_.kernel;
-    const auto& axes = t_.axes;
-    ForEach({axes[0].taps, axes[1].taps, axes[2].taps}, [&](int64_t i, int64_t j, int64_t k) {
-      const int64_t d = term[0] * axes[0].taps + i, h = term[1] * axes[1].taps + j, w = term[2] * axes[2].taps + k;
-      int64_t tap = s_.weight_.taps;
-      if (d < kernel[0] && h < kernel[1] && w < kernel[2]) {
-        tap = (d * kernel[1] + h) * kernel[2] + w;
-        if (!s_.forward_) tap = s_.weight_.taps - 1 - tap;  // backward data meets the kernel mirrored
-      }
-      *offsets++ = tap * tap_floats;
-    });
+      ForEach({t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
+        int64_t offsets[kMostTaps];
+        lists_.Taps({d, h, w}, t_.PhaseAt(phase), tap_floats, offsets);
+        for (int64_t k = 0; k < sources; ++k) {
+          transform(packed + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
+        }
+        rows += s_.kernel_channels() * lanes;
+      });
+    }
   }
 
   void TransformWindows(int64_t first, int64_t count) const {
@@ -133,8 +122,10 @@ class DataRun {
     shape.panel = kSlabChannels;
     for (int axis = 0; axis < 3; ++axis) {
       // Just what some result meets: the rest of a window would be rounded into results all the same.
-      const int64_t begin = box.first[axis + 1] * t_.axes[axis].tile + s_.shift_[axis], size = s_.source_size_[axis];
-      const int64_t end = begin + Results(box, axis) + (s_.weight_.kernel[axis] - 1) * t_.axes[axis].dilation;
+      const AxisTiling& along = t_.axes[axis];
+      const int64_t results = box.first[axis + 1] * along.tile, count = box.count[axis + 1] * along.tile;
+      const int64_t begin = results * along.stride + s_.shift_[axis], size = s_.source_size_[axis];
+      const int64_t end = begin + along.Reach(std::min(count, s_.phase_size_[axis] - results));
       const int64_t low = std::clamp<int64_t>(begin, 0, size);
       shape.axes[axis] = {low, 1, std::max<int64_t>(0, std::min(end, size) - low)};
     }
@@ -145,7 +136,7 @@ class DataRun {
   void TransformBox(int64_t group, const Box& box, int64_t begin, int64_t end, const DataScratch& scratch,
                     float* windows) const {
     channel_lanes::SlabShape shape = ShapeOf(box);
-    ListWindows(box, shape, scratch);
+    lists_.Windows(box, shape, scratch);
     std::memset(scratch.slab, 0, kSlabChannels * sizeof(float));
     const kernels::WinogradInFn transform = t_.kernels().input;
     for (int64_t c = begin; c < end; c += kSlabChannels) {
@@ -160,82 +151,8 @@ class DataRun {
     }
   }
 
-  // Where the pixels of every window stand in the slab; those in the padding are its first line. Most boxes are alike.
-  void ListWindows(const Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const {
-    const auto& axes = t_.axes;
-    Extent3 first;  // of the first window, in the slab
-    for (int axis = 0; axis < 3; ++axis) {
-      first[axis] = box.first[axis + 1] * axes[axis].tile + s_.shift_[axis] - shape.axes[axis].begin;
-    }
-    const std::array<int64_t, 10> key = {
-        box.count[0], box.count[1], box.count[2],        box.count[3],        first[0],
-        first[1],     first[2],     shape.axes[0].count, shape.axes[1].count, shape.axes[2].count};
-    if (scratch.listed->windows == key) return;
-    scratch.listed->windows = key;
-    const auto begin = [&](int axis, int64_t index) {
-      return first[axis] + axes[axis].WindowBegin(index, box.count[axis + 1]);
-    };
-    int64_t* offsets = scratch.window_offsets;
-    for (int64_t n = 0; n < box.count[0]; ++n) {
-      ForEach({s_.windows(box.count, 0), s_.windows(box.count, 1), s_.windows(box.count, 2)},
-              [&](int64_t d, int64_t h, int64_t w) {
-                const int64_t depth = begin(0, d), row = begin(1, h), column = begin(2, w);
-                ForEach({axes[0].window, axes[1].window, axes[2].window}, [&](int64_t i, int64_t j, int64_t k) {
-                  const int64_t z = depth + i * axes[0].dilation, y = row + j * axes[1].dilation;
-                  const int64_t x = column + k * axes[2].dilation;
-                  const bool exists = z >= 0 && z < shape.axes[0].count && y >= 0 && y < shape.axes[1].count &&
-                                      x >= 0 && x < shape.axes[2].count;
-                  *offsets++ = exists ? (1 + shape.Pixel(z, y, x) + n) * shape.panel : 0;
-                });
-              });
-    }
-  }
-
-  // The number of a window of the box.
-  int64_t Window(const Box& box, int64_t n, int64_t d, int64_t h, int64_t w) const {
-    return ((n * s_.windows(box.count, 0) + d) * s_.windows(box.count, 1) + h) * s_.windows(box.count, 2) + w;
-  }
-
-  // Where the results of every tile stand; those beyond the tensor go to the first line.
-  void ListTiles(const Box& box, int64_t lanes, const DataScratch& scratch) const {
-    const auto& axes = t_.axes;
-    const int64_t depths = Results(box, 0), rows = Results(box, 1), columns = Results(box, 2);
-    const std::array<int64_t, 8> key = {box.count[0], box.count[1], box.count[2], box.count[3],
-                                        depths,       rows,         columns,      lanes};
-    if (scratch.listed->tiles == key) return;
-    scratch.listed->tiles = key;
-    int64_t* offsets = scratch.tile_offsets;
-    int64_t tile = 0;
-    for (int64_t n = 0; n < box.count[0]; ++n) {
-      ForEach({box.count[1], box.count[2], box.count[3]}, [&](int64_t d, int64_t h, int64_t w) {
-        scratch.row_offsets[tile] = Window(box, n, d, h, w) * s_.padded_sources_;
-        scratch.sum_offsets[tile] = tile * lanes;
-        ++tile;
-        ForEach({axes[0].tile, axes[1].tile, axes[2].tile}, [&](int64_t i, int64_t j, int64_t k) {
-          const int64_t z = axes[0].TileBegin(d) + i * axes[0].dilation;
-          const int64_t y = axes[1].TileBegin(h) + j * axes[1].dilation;
-          const int64_t x = axes[2].TileBegin(w) + k * axes[2].dilation;
-          const int64_t position = ((n * depths + z) * rows + y) * columns + x;
-          *offsets++ = z < depths && y < rows && x < columns ? (1 + position) * lanes : 0;
-        });
-      });
-    }
-  }
-
-  template <class F>
-  static void ForEach(const Extent3& count, const F& visit) {
-    for (int64_t d = 0; d < count[0]; ++d) {
-      for (int64_t h = 0; h < count[1]; ++h) {
-        for (int64_t w = 0; w < count[2]; ++w) visit(d, h, w);
-      }
-    }
-  }
-
   // Depths (axis 0), rows (1) or columns (2) of the box's results.
-  int64_t Results(const Box& box, int axis) const {
-    const int64_t tile = t_.axes[axis].tile;
-    return std::min(box.count[axis + 1] * tile, s_.result_size_[axis] - box.first[axis + 1] * tile);
-  }
+  int64_t Results(const Box& box, int axis) const { return s_.Results(box, axis).count; }
 
   // All channels box by box.
   void ComputeBoxes() const {
@@ -246,7 +163,7 @@ class DataRun {
       const DataScratch scratch = Scratch(worker);
       TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
       for (int64_t panel = 0; panel < panels; ++panel) {
-        ComputePanel(group, panel, box, scratch.windows, kernels_ + (group * panels + panel) * s_.kernel_floats(),
+        ComputePanel(group, panel, box, scratch.windows, kernels_ + (group * panels + panel) * s_.unit_floats(),
                      scratch);
       }
     });
@@ -258,18 +175,22 @@ class DataRun {
     exec::ParallelFor(boxes * units, serial_, [&](int64_t index, int worker) {
       const int64_t unit = index / boxes, box = index % boxes, group = (first_unit + unit) / panels;
       ComputePanel(group, (first_unit + unit) % panels, s_.boxes_.At(first_box + box), WindowsOf(group, box),
-                   kernels_ + unit * s_.kernel_floats(), Scratch(worker));
+                   kernels_ + unit * s_.unit_floats(), Scratch(worker));
     });
   }
 
   void ComputePanel(int64_t group, int64_t panel, const Box& box, const float* windows, const float* panel_kernels,
                     const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    ListTiles(box, lanes, scratch);
-    for (int64_t point = 0; point < t_.points(); ++point) {
-      for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
-        Multiply(panel, box, point, c, windows, panel_kernels + point * s_.kernel_step() + c * lanes, scratch);
+    lists_.Tiles(box, lanes, scratch);
+    for (int64_t phase = 0; phase < t_.phases(); ++phase, panel_kernels += s_.kernel_floats()) {
+      for (int64_t point = 0; point < t_.points(); ++point) {
+        for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
+          Multiply({panel, phase, point, c}, box, windows, panel_kernels + point * s_.kernel_step() + c * lanes,
+                   scratch);
+        }
       }
+      TransformBack(panel, phase, box, scratch);
     }
     FinishPanel(group, panel, box, scratch);
   }
@@ -281,38 +202,52 @@ class DataRun {
     exec::ParallelFor(s_.units(p_.geometry), serial_, [&](int64_t unit, int worker) {
       const int64_t group = unit / panels, panel = unit % panels;
       const DataScratch scratch = Scratch(worker);
-      ListTiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
-      for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
-        const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
-        for (int64_t k = 0; k < sources; k += kKernelChunk) {
-          TransformKernel(group, panel, c + k, k, scratch, scratch.kernels);
+      lists_.Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
+      for (int64_t phase = 0; phase < t_.phases(); ++phase) {
+        for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
+          const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
+          for (int64_t k = 0; k < sources; k += kKernelChunk) {
+            TransformKernel(group, panel, c + k, k, scratch, phase, phase + 1, scratch.kernels);
+          }
+          for (int64_t point = 0; point < t_.points(); ++point) {
+            Multiply({panel, phase, point, c}, box, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
+                     scratch);
+          }
         }
-        for (int64_t point = 0; point < t_.points(); ++point) {
-          Multiply(panel, box, point, c, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(), scratch);
-        }
+        TransformBack(panel, phase, box, scratch);
       }
       FinishPanel(group, panel, box, scratch);
     });
   }
 
-  // One point's product of the source channels of one chunk, from `first`.
-  void Multiply(int64_t panel, const Box& box, int64_t point, int64_t first, const float* windows,
-                const float* chunk_kernels, const DataScratch& scratch) const {
-    const kernels::GatherTiles& tiles = s_.panels_.tiles(panel, 0);
+  struct Product {
+    int64_t panel, phase, point, first;
+  };
+
+  // One point's product of the source channels of one chunk, from `first`, but for terms that vanish there.
+  void Multiply(const Product& product, const Box& box, const float* windows, const float* chunk_kernels,
+                const DataScratch& scratch) const {
+    const auto& axes = t_.axes;
+    const int64_t first = product.first, point = product.point;
+    const kernels::GatherTiles& tiles = s_.panels_.tiles(product.panel, 0);
     const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - first);
-    const Extent3 terms = {t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms};
+    const Extent3 phase = t_.PhaseAt(product.phase), at = t_.PointAt(point);
     Extent3 step;
-    for (int axis = 0; axis < 3; ++axis) step[axis] = t_.axes[axis].term_step(box.count[axis + 1]);
+    for (int axis = 0; axis < 3; ++axis) step[axis] = axes[axis].term_step(box.count[axis + 1]);
     kernels::GatherRun runs[kMostTerms];
-    int64_t term = 0;
-    ForEach(terms, [&](int64_t d, int64_t h, int64_t w) {
-      const int64_t window = Window(box, 0, d * step[0], h * step[1], w * step[2]);
-      runs[term] = {window * s_.padded_sources_ + first, term * s_.kernel_channels() * tiles.lanes, sources};
-      ++term;
+    int64_t term = 0, count = 0;
+    ForEach({axes[0].terms, axes[1].terms, axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
+      const int64_t kernel = term++ * s_.kernel_channels() * tiles.lanes;
+      if (axes[0].Vanishes(d, phase[0], at[0]) || axes[1].Vanishes(h, phase[1], at[1]) ||
+          axes[2].Vanishes(w, phase[2], at[2])) {
+        return;
+      }
+      const int64_t window = lists_.Window(box, 0, d * step[0], h * step[1], w * step[2]);
+      runs[count++] = {window * s_.padded_sources_ + first, kernel, sources};
     });
     kernels::GatherOperands operands{};
     operands.runs = runs;
-    operands.run_count = term;
+    operands.run_count = count;
     operands.a = windows + point * s_.window_step();
     operands.b = chunk_kernels;
     operands.b_step = tiles.lanes;
@@ -326,15 +261,20 @@ class DataRun {
     }
   }
 
-  // From the sums to the tensor.
+  // From the sums to results.
+  void TransformBack(int64_t panel, int64_t phase, const Box& box, const DataScratch& scratch) const {
+    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
+    const kernels::WinogradOutFn transform = t_.result_out();
+    const int64_t* offsets = scratch.tile_offsets + phase * box.positions() * t_.tile();
+    for (int64_t tile = 0; tile < box.positions(); ++tile, offsets += t_.tile()) {
+      transform(scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles, offsets);
+    }
+  }
+
+  // From there to the tensor.
   void FinishPanel(int64_t group, int64_t panel, const Box& box, const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
     const int64_t positions = box.count[0] * Results(box, 0) * Results(box, 1) * Results(box, 2);
-    const kernels::WinogradOutFn transform = t_.result_out();
-    for (int64_t tile = 0; tile < box.positions(); ++tile) {
-      transform(scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles,
-                scratch.tile_offsets + tile * t_.tile());
-    }
     float* results = scratch.tiles + lanes;
     const int64_t first = group * s_.result_channels_ + s_.panels_.first(panel), channels = s_.panels_.channels(panel);
     if (kernels::Lines().any_nonfinite(results, positions * lanes)) {
@@ -365,7 +305,7 @@ class DataRun {
       rows = 1;
     }
     int64_t origin = first * strides[1] + box.first[0] * strides[0];
-    for (int axis = 0; axis < 3; ++axis) origin += box.first[axis + 1] * t_.axes[axis].tile * strides[2 + axis];
+    for (int axis = 0; axis < 3; ++axis) origin += s_.Results(box, axis).begin * strides[2 + axis];
     for (int64_t n = 0; n < box.count[0]; ++n) {
       ForEach({Results(box, 0), rows, 1}, [&](int64_t d, int64_t h, int64_t) {
         const int64_t offset = origin + n * strides[0] + d * strides[2] + h * strides[3];
@@ -378,6 +318,7 @@ class DataRun {
 
   const DataStep& s_;
   const Tiling& t_;
+  DataLister lists_;
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;

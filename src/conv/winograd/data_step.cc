@@ -59,14 +59,11 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
-  for (int axis = 0; axis < 3; ++axis) {
-    shift_[axis] = forward_ ? -g.pad_begin[axis] : g.pad_begin[axis] - (g.kernel[axis] - 1) * g.dilation[axis];
-  }
   panels_ = channel_lanes::LanePanels(result_channels_, 1);
   ChooseTiling(g);
   ChooseCut(g);
   if (block_units_ > 0) {
-    kernels_handle_ = ledger->Book("transformed kernels", block_units_ * kernel_floats() * int64_t{sizeof(float)});
+    kernels_handle_ = ledger->Book("transformed kernels", block_units_ * unit_floats() * int64_t{sizeof(float)});
   }
   if (batch_boxes_ > 0) {
     windows_handle_ =
@@ -82,6 +79,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 void DataStep::ChooseTiling(const Geometry& g) {
   const auto take = [&](const Tiling& tiling) {
     tiling_ = tiling;
+    Place(g);
     terms_chunk_ = std::max<int64_t>(1, kTerms / tiling.terms() / kKernelChunk) * kKernelChunk;
     boxes_ = MakeBoxes(g, MostTiles());
     for (int64_t tiles = MostTiles() / 2;
@@ -90,7 +88,7 @@ void DataStep::ChooseTiling(const Geometry& g) {
     }
   };
   Tiling best;
-  for (const Tiling& tiling : Tilings(g.kernel, g.dilation)) {
+  for (const Tiling& tiling : Tilings(g, forward_)) {
     take(tiling);
     const double work = EstimateWork(g) + (Fits(g) ? 0 : kNoRoom);
     if (best.transformed > 0 && work >= work_) continue;
@@ -98,6 +96,32 @@ void DataStep::ChooseTiling(const Geometry& g) {
     work_ = work;
   }
   take(best);
+}
+
+// Result y of phase a is number (y + pad - a) / phases of its phase, and number i meets source pixels i - t.
+void DataStep::Place(const Geometry& g) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const AxisTiling& along = tiling_.axes[axis];
+    const int64_t pad = g.pad_begin[axis], first = pad / along.phases;
+    phase_size_[axis] = result_size_[axis];
+    missing_[axis] = 0;
+    if (forward_) {
+      shift_[axis] = -pad;
+    } else if (along.phases == 1) {
+      shift_[axis] = pad - (along.kernel - 1) * along.dilation;
+    } else {
+      phase_size_[axis] = result_size_[axis] == 0 ? 0 : (result_size_[axis] - 1 + pad) / along.phases - first + 1;
+      missing_[axis] = pad % along.phases;
+      shift_[axis] = first - (along.taps - 1);
+    }
+  }
+}
+
+channel_lanes::AxisRange DataStep::Results(const channel_lanes::Box& box, int axis) const {
+  const AxisTiling& along = tiling_.axes[axis];
+  const int64_t first = box.first[axis + 1] * along.tile, end = first + box.count[axis + 1] * along.tile;
+  const int64_t begin = std::max<int64_t>(0, first * along.phases - missing_[axis]);
+  return {begin, 1, std::min(result_size_[axis], end * along.phases - missing_[axis]) - begin};
 }
 
 int64_t DataStep::MostTiles() const {
@@ -111,7 +135,7 @@ int64_t DataStep::MostTiles() const {
 // Boxes of lines reach a little along the lines, so that few pixels belong to two of them, then along what lies
 // together in memory: long stretches are worth more than the rest of such pixels.
 channel_lanes::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
-  const Extent3 tiles = tiling_.Tiles(result_size_);
+  const Extent3 tiles = tiling_.Tiles(phase_size_);
   const auto& axes = tiling_.axes;
   const Extent3 combs{axes[0].comb(), axes[1].comb(), axes[2].comb()};
   if (tiling_.transformed > 1) return channel_lanes::Boxes(g.batch, tiles, combs, most_tiles);
@@ -140,7 +164,7 @@ bool DataStep::FewTiles(const Geometry& g, const channel_lanes::Boxes& whole) co
 
 // Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
 bool DataStep::Fits(const Geometry& g) const {
-  const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
+  const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
   if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
   return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes(g);
 }
@@ -161,7 +185,7 @@ void DataStep::ChooseCut(const Geometry& g) {
       boxes_ = MakeBoxes(g, tiles);
     }
   }
-  const int64_t bytes = kernel_floats() * int64_t{sizeof(float)};
+  const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
   const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
   const int64_t enough = CeilDiv(2 * exec::ThreadCount(), std::max<int64_t>(1, boxes_.count()));
   const bool room_for_all = units(g) <= (budget - window_floats() * int64_t{sizeof(float)}) / bytes;
@@ -197,26 +221,27 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const double lanes = vectors * static_cast<double>(panels_.vector_lanes());
   const double positions = static_cast<double>(g.batch * result_size_[0] * result_size_[1] * result_size_[2]);
   const double boxes = static_cast<double>(boxes_.count());
-  const Extent3 axis_tiles = tiling_.Tiles(result_size_);
+  const Extent3 axis_tiles = tiling_.Tiles(phase_size_);
   const double tiles = static_cast<double>(g.batch * axis_tiles[0] * axis_tiles[1] * axis_tiles[2]);
   const channel_lanes::Extent4& box = boxes_.extent();
   const double box_tiles = static_cast<double>(std::max<int64_t>(1, boxes_.positions()));
-  const double box_positions = box_tiles * static_cast<double>(tiling_.tile());
+  const double phases = static_cast<double>(tiling_.phases());
+  const double box_positions = box_tiles * static_cast<double>(tiling_.tile()) * phases;
   const double reach = static_cast<double>(SlabPixels(box)) / box_positions;
   const double chunks = static_cast<double>(CeilDiv(source_channels_, terms_chunk_));
   const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), panels_.most_rows()) * panels_.blocks());
-  const double products =
-      points * (tiles * terms * sources * vectors / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) +
-                tiles * vectors * chunks * kWorkATileVector + calls * chunks * kWorkATileCall +
-                boxes * terms * sources * vectors * kWorkAKernelVector);
+  const double products = static_cast<double>(tiling_.products()) * sources * vectors *
+                              (tiles / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) + boxes * kWorkAKernelVector) +
+                          points * phases * chunks * (tiles * vectors * kWorkATileVector + calls * kWorkATileCall);
   const double windows_a_tile = static_cast<double>(windows(box)) / box_tiles;
   const double share = points / kWorkPoints;
   const double window_work =
       sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
   const double store = result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore;
-  const double results = lanes * (positions * store + tiles * share * kWorkATileElem);
+  const double results = lanes * (positions * store + tiles * phases * share * kWorkATileElem);
   const double weights =
-      sources * lanes * (static_cast<double>(weight_.taps) * kWorkAPackedWeight + terms * share * kWorkAKernelElem);
+      sources * lanes *
+      (static_cast<double>(weight_.taps) * kWorkAPackedWeight + terms * phases * share * kWorkAKernelElem);
   const auto by_channels = [](const Operand& operand) { return operand.strides[1] == 1 && operand.strides[4] != 1; };
   const int64_t runs = (by_channels(source_) ? CeilDiv(source_channels_, kSlabChannels) : 0) +
                        (by_channels(result_) ? panels_.blocks() : 0);
@@ -228,7 +253,7 @@ int64_t DataStep::SlabPixels(const channel_lanes::Extent4& box) const {
   int64_t pixels = box[0];
   for (int axis = 0; axis < 3; ++axis) {
     const AxisTiling& along = tiling_.axes[axis];
-    pixels *= box[axis + 1] * along.tile + (weight_.kernel[axis] - 1) * along.dilation;
+    pixels *= std::max<int64_t>(0, along.Reach(box[axis + 1] * along.tile));
   }
   return pixels;
 }
@@ -242,14 +267,14 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
   scratch.sums = carver.Take<float>(tiling_.points() * sum_step());
-  scratch.tiles = carver.Take<float>((tiles * tiling_.tile() + 1) * lanes);
+  scratch.tiles = carver.Take<float>((tiles * tiling_.phases() * tiling_.tile() + 1) * lanes);
   scratch.weights = carver.Take<float>((weight_.taps + 1) * kKernelChunk * lanes);
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, channel_lanes::kLines));
   scratch.window_offsets = carver.Take<int64_t>(windows(box) * tiling_.window());
-  scratch.tile_offsets = carver.Take<int64_t>(tiles * tiling_.tile());
+  scratch.tile_offsets = carver.Take<int64_t>(tiling_.phases() * tiles * tiling_.tile());
   scratch.row_offsets = carver.Take<int64_t>(tiles);
   scratch.sum_offsets = carver.Take<int64_t>(tiles);
   scratch.listed = carver.Take<DataLists>(1);
@@ -263,8 +288,9 @@ std::string DataStep::Describe() const {
     return count > 0 ? std::to_string(count) + " " + what + " at once" : "in each job";
   };
   const auto& axes = tiling_.axes;
+  const std::string phases = tiling_.phases() > 1 ? " of each of " + std::to_string(tiling_.phases()) + " phases" : "";
   return std::to_string(axes[0].tile) + "x" + std::to_string(axes[1].tile) + "x" + std::to_string(axes[2].tile) +
-         " tiles in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
+         " tiles" + phases + " in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
          std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
          std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
          at_once(block_units_, "panels") + ", windows " + at_once(batch_boxes_, "boxes");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and backward data without stride by Winograd's method: the result is cut into tiles, and
+// Forward and backward data by Winograd's method: the result is cut into tiles, and
 //   result tile[channel] = back(sum over source channels of window(tile)[source] (*) kernel[source][channel])
 // where windows of source pixels, kernels and sums are transformed as in kernels/winograd/contract.h and (*) is the
 // product at each of the 36 points of a square, or the 6 of a line. So every point is a matrix product of tiles by
-// source by result channels. Kernels that reach further are further terms of that product: see tiling.h.
+// source by result channels. Kernels that reach further are further terms of that product, and results under a stride
+// are phases with kernels of their own: see tiling.h.
 //
 // What is used again is transformed into the workspace first, in pieces that stay in the cache:
 // - kernels, where all of them do; a job then transforms the windows of a box of tiles itself and computes all
@@ -37,22 +38,22 @@ inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a
 // For which boxes the lists of offsets in a thread's working memory are.
 struct DataLists {
   std::array<int64_t, 10> windows;
-  std::array<int64_t, 8> tiles;
+  std::array<int64_t, 11> tiles;
 };
 
 // One thread's working memory.
 struct DataScratch {
   float* slab;     // a line of zeros, then pixels
   float* windows;  // [point][window][source channel]
-  float* kernels;  // [point][term][source channel of a chunk][result channel of a panel]
-  float* sums;     // [point][tile][result channel of a panel]
+  float* kernels;  // of one phase: [point][term][source channel of a chunk][result channel of a panel]
+  float* sums;     // of one phase: [point][tile][result channel of a panel]
   float* tiles;    // a line that nobody reads, then [position][result channel of a panel]
   float* weights;  // packed kernels before they are transformed, and a tap of zeros
   float* bias;
   channel_lanes::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* window_offsets;  // [window][its pixel] in the slab
-  int64_t* tile_offsets;    // [tile][its result]
+  int64_t* tile_offsets;    // [phase][tile][its result]
   int64_t* row_offsets;     // of every tile
   int64_t* sum_offsets;
   DataLists* listed;
@@ -69,8 +70,10 @@ class DataStep : public Step {
 
  private:
   friend class DataRun;
+  friend class DataLister;
 
   void ChooseTiling(const Geometry& geometry);
+  void Place(const Geometry& geometry);
   int64_t MostTiles() const;  // of a box
   channel_lanes::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
   channel_lanes::Boxes WholeBox(const Geometry& geometry) const;
@@ -104,8 +107,11 @@ class DataStep : public Step {
     return tiling_.terms() * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
   }
   int64_t window_floats() const { return tiling_.points() * window_step(); }
-  int64_t kernel_floats() const { return tiling_.points() * kernel_step(); }
+  int64_t kernel_floats() const { return tiling_.points() * kernel_step(); }  // of a phase
+  int64_t unit_floats() const { return tiling_.phases() * kernel_floats(); }
   int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
+  // Results of the tensor that a box's tiles cover along an axis.
+  channel_lanes::AxisRange Results(const channel_lanes::Box& box, int axis) const;
 
   bool forward_;
   Operand source_, result_;
@@ -115,7 +121,9 @@ class DataStep : public Step {
   // Source channels of one tile product, a multiple of kKernelChunk. Of the problem alone, and so the order of every
   // sum; no cut changes a bit.
   int64_t terms_chunk_ = 0;
-  Extent3 shift_{};  // of the source coordinate that a result's first tap meets
+  Extent3 phase_size_{};  // results of a phase; of the first and the last of them some phases have none
+  Extent3 missing_{};     // phases that have no first
+  Extent3 shift_{};       // of the source coordinate that a phase's first result's first tap meets
   channel_lanes::WeightView weight_;
   channel_lanes::LanePanels panels_;  // a block is a panel
   Tiling tiling_;

@@ -4,13 +4,29 @@
 namespace canopy::conv::winograd {
 namespace {
 
-constexpr int64_t kWindow = 6, kTapChoices[] = {3, 4};
+constexpr int64_t kWindow = 6, kTapChoices[] = {2, 3, 4};
+constexpr int64_t kMostStride = 4;
 // Which axes are transformed, as bits; planes first.
 constexpr unsigned kAxisChoices[] = {0b110, 0b101, 0b011, 0b100, 0b010, 0b001};
 
+// Whether an axis is served by tiles under `taps` kernel offsets at a time.
+bool Transform(const Geometry& g, bool forward, int axis, int64_t taps, AxisTiling* along) {
+  const int64_t kernel = g.kernel[axis], stride = g.stride[axis];
+  along->tile = kWindow - taps + 1;
+  along->window = kWindow;
+  along->taps = taps;
+  if (stride == 1) {
+    along->terms = base::CeilDiv(kernel, taps);
+    return kernel >= taps && (taps > 2 || kernel == 2);  // more terms of two are never worth it
+  }
+  (forward ? along->terms : along->phases) = stride;
+  if (forward) along->stride = stride;
+  return stride <= kMostStride && g.dilation[axis] == 1 && kernel > stride && kernel <= taps * stride;
+}
+
 }  // namespace
 
-std::vector<Tiling> Tilings(const Extent3& kernel, const Extent3& dilation) {
+std::vector<Tiling> Tilings(const Geometry& g, bool forward) {
   std::vector<Tiling> tilings;
   for (const int64_t taps : kTapChoices) {
     for (const unsigned choice : kAxisChoices) {
@@ -20,14 +36,16 @@ std::vector<Tiling> Tilings(const Extent3& kernel, const Extent3& dilation) {
       bool serves = true;
       for (int axis = 0; axis < 3; ++axis) {
         AxisTiling& along = tiling.axes[axis];
+        along.kernel = g.kernel[axis];
+        along.mirrored = !forward;
+        along.dilation = g.kernel[axis] > 1 ? g.dilation[axis] : 1;
         if ((choice >> axis & 1) != 0) {
-          serves = serves && kernel[axis] >= taps;
-          along = {tiling.tile_side, kWindow, taps, base::CeilDiv(kernel[axis], taps)};
+          serves = serves && Transform(g, forward, axis, taps, &along);
           ++tiling.transformed;
         } else {
-          along.terms = kernel[axis];
+          along.terms = g.kernel[axis];
+          serves = serves && g.stride[axis] == 1;
         }
-        along.dilation = kernel[axis] > 1 ? dilation[axis] : 1;
         serves = serves && along.terms >= 1 && along.terms <= kMostTerms;
       }
       if (serves && tiling.terms() <= kMostTerms) tilings.push_back(tiling);

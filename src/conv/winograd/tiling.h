@@ -6,6 +6,11 @@
 //
 // A dilated kernel meets every second pixel, or every third: tiles and windows then are of such pixels, and as many
 // tiles, each begun a pixel further than the one before, lie in one another like combs and together leave no gap.
+//
+// With a stride s, the kernel offsets of one residue are a kernel of their own without stride. Forward, they are a term
+// each: its windows are of every s-th pixel. In a data gradient, every s-th result meets those of one residue only, and
+// s adjoining results meet the same source pixels; so tiles are of such phases of results, and windows serve all
+// phases.
 #ifndef CANOPY_CONV_WINOGRAD_TILING_H_
 #define CANOPY_CONV_WINOGRAD_TILING_H_
 
@@ -21,8 +26,14 @@ namespace canopy::conv::winograd {
 
 struct AxisTiling {
   int64_t tile = 1, window = 1;  // results, and source pixels
-  int64_t taps = 1, terms = 1;   // kernel offsets of a term; the last term may lack some
+  int64_t taps = 1, terms = 1;   // kernel offsets of a term; some may lack some
+  int64_t kernel = 1;            // offsets
+  bool mirrored = false;         // data gradients meet them from the last to the first
   int64_t dilation = 1;          // from each of a tile's results, and a window's pixels, to the next
+  int64_t stride = 1;            // forward, where it is not 1: as many terms
+  int64_t phases = 1;            // in data gradients, likewise
+
+  // Below, results are those of one phase.
 
   // Tiles that lie in one another; boxes begin with the first of them.
   int64_t comb() const { return window == 1 ? 1 : dilation; }
@@ -32,9 +43,44 @@ struct AxisTiling {
   int64_t term_step(int64_t tiles) const { return window == 1 ? dilation : tiles; }
   // The first result of tile `index`, from that of tile 0.
   int64_t TileBegin(int64_t index) const { return index / comb() * comb() * tile + index % comb(); }
-  // The first source pixel of window `index`, from that of window 0.
+  // The first source pixel of window `index`, from that of window 0, and the distance to the next.
   int64_t WindowBegin(int64_t index, int64_t tiles) const {
-    return window == 1 ? index : TileBegin(index % tiles) + index / tiles * taps * dilation;
+    if (window == 1) return index;
+    return TileBegin(index % tiles) * stride + index / tiles * (stride > 1 ? 1 : taps * dilation);
+  }
+  int64_t pixel_step() const { return dilation * stride; }
+  // From the first source pixel that some of adjoining results meet to behind the last.
+  int64_t Reach(int64_t results) const {
+    return (results - 1) * stride + (phases > 1 ? taps : (kernel - 1) * dilation + 1);
+  }
+
+  // The kernel offset that a tap is, in the order of source pixels; not one of the kernel's where the term lacks it.
+  int64_t Offset(int64_t term, int64_t phase, int64_t tap) const {
+    if (phases > 1) return phase + phases * (taps - 1 - tap);
+    const int64_t offset = stride > 1 ? term + tap * stride : term * taps + tap;
+    return mirrored ? kernel - 1 - offset : offset;
+  }
+  bool Lacks(int64_t term, int64_t phase, int64_t tap) const {
+    const int64_t offset = Offset(term, phase, tap);
+    return offset < 0 || offset >= kernel;
+  }
+  int64_t points() const { return window; }
+  // The result, of all phases, that a tile's result `index` is in a phase, from the first of tile 0.
+  int64_t Result(int64_t tile, int64_t index, int64_t phase) const {
+    return (TileBegin(tile) + index * dilation) * phases + phase;
+  }
+  // Whether the kernel's number at a point is 0: the first tap alone counts at the first, the last at the last.
+  bool Vanishes(int64_t term, int64_t phase, int64_t point) const {
+    if (window == 1) return false;
+    return (point == 0 && Lacks(term, phase, 0)) || (point + 1 == points() && Lacks(term, phase, taps - 1));
+  }
+  // Of all phases, terms and points, those that do not vanish.
+  int64_t products() const {
+    int64_t count = 0;
+    for (int64_t i = 0; i < phases * terms * points(); ++i) {
+      count += Vanishes(i / points() % terms, i / points() / terms, i % points()) ? 0 : 1;
+    }
+    return count;
   }
 };
 
@@ -47,11 +93,22 @@ struct Tiling {
   kernels::WinogradInFn kernel_in() const { return kernels().kernel[taps_side]; }
   kernels::WinogradOutFn result_out() const { return kernels().results[tile_side]; }
   int64_t terms() const { return axes[0].terms * axes[1].terms * axes[2].terms; }
+  int64_t phases() const { return axes[0].phases * axes[1].phases * axes[2].phases; }
+  int64_t products() const { return axes[0].products() * axes[1].products() * axes[2].products(); }
   int64_t points() const { return kernels::WinogradPoints(transformed); }
   int64_t tile() const { return axes[0].tile * axes[1].tile * axes[2].tile; }  // positions
   int64_t window() const { return axes[0].window * axes[1].window * axes[2].window; }
   int64_t taps() const { return axes[0].taps * axes[1].taps * axes[2].taps; }
-  // Tiles of a result.
+  // The phase and the point of each axis.
+  Extent3 PhaseAt(int64_t phase) const {
+    const int64_t rows = axes[1].phases, columns = axes[2].phases;
+    return {phase / (rows * columns), phase / columns % rows, phase % columns};
+  }
+  Extent3 PointAt(int64_t point) const {
+    const int64_t rows = axes[1].points(), columns = axes[2].points();
+    return {point / (rows * columns), point / columns % rows, point % columns};
+  }
+  // Tiles of a phase of a result.
   Extent3 Tiles(const Extent3& results) const {
     return {axes[0].tiles(results[0]), axes[1].tiles(results[1]), axes[2].tiles(results[2])};
   }
@@ -59,8 +116,8 @@ struct Tiling {
 
 inline constexpr int64_t kMostTerms = 8;
 
-// Those for a kernel that have at most kMostTerms terms.
-std::vector<Tiling> Tilings(const Extent3& kernel, const Extent3& dilation);
+// Those for a problem's forward, or its data gradient, that have at most kMostTerms terms.
+std::vector<Tiling> Tilings(const Geometry& geometry, bool forward);
 
 }  // namespace canopy::conv::winograd
 

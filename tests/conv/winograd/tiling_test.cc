@@ -8,11 +8,19 @@
 namespace canopy::conv::winograd {
 namespace {
 
+Geometry Of(const Extent3& kernel, const Extent3& dilation, const Extent3& stride = {1, 1, 1}) {
+  Geometry geometry;
+  geometry.kernel = kernel;
+  geometry.dilation = dilation;
+  geometry.stride = stride;
+  return geometry;
+}
+
 // Every kernel of up to 9 offsets an axis, dilated or not; results that fill tiles, leave rests, or do not fill one.
 TEST(TilingTest, EveryOffsetMeetsEveryResultOnceInTheWindowOfItsTile) {
   for (int64_t index = 0; index < 9 * 4; ++index) {
     const int64_t taps = index / 4 + 1, dilation = index % 4 + 1;
-    for (const Tiling& tiling : Tilings({1, taps, 3}, {1, dilation, 1})) {
+    for (const Tiling& tiling : Tilings(Of({1, taps, 3}, {1, dilation, 1}), true)) {
       for (const int64_t results : {1, 3, 4, 11, 12, 40}) {
         const AxisTiling& axis = tiling.axes[1];
         const int64_t tiles = axis.tiles(results);
@@ -39,8 +47,62 @@ TEST(TilingTest, EveryOffsetMeetsEveryResultOnceInTheWindowOfItsTile) {
   }
 }
 
+// Forward, result r meets source pixel r * stride + offset; in a data gradient, result i * stride + a meets, besides
+// others, source pixel i - t under offset a + t * stride.
+TEST(TilingTest, ResiduesOfAStrideAreTermsOrPhases) {
+  for (const int64_t stride : {2, 3, 4}) {
+    for (int64_t kernel = stride + 1; kernel <= 4 * stride; ++kernel) {
+      for (const bool forward : {true, false}) {
+        const std::vector<Tiling> tilings = Tilings(Of({1, 1, kernel}, {1, 1, 1}, {1, 1, stride}), forward);
+        EXPECT_FALSE(tilings.empty()) << kernel << " offsets, stride " << stride;
+        for (const Tiling& tiling : tilings) {
+          const AxisTiling& axis = tiling.axes[2];
+          const int64_t tiles = 3;
+          for (int64_t i = 0; i < tiles * axis.tile; ++i) {
+            const int64_t tile = i / axis.tile;
+            std::set<int64_t> offsets;
+            for (int64_t phase = 0; phase < axis.phases; ++phase) {
+              for (int64_t term = 0; term < axis.terms; ++term) {
+                for (int64_t tap = 0; tap < axis.taps; ++tap) {
+                  if (axis.Lacks(term, phase, tap)) continue;
+                  const int64_t offset = axis.Offset(term, phase, tap);
+                  EXPECT_TRUE(offsets.insert(offset).second);
+                  const int64_t pixel = axis.WindowBegin(tile + term * axis.term_step(tiles), tiles) +
+                                        (i % axis.tile + tap) * axis.pixel_step();
+                  if (forward) {
+                    EXPECT_EQ(pixel, i * stride + offset);
+                  } else {
+                    EXPECT_EQ(pixel - (axis.taps - 1), i - offset / stride);
+                    EXPECT_EQ(axis.Result(tile, i % axis.tile, phase), i * stride + offset % stride);
+                  }
+                }
+              }
+            }
+            EXPECT_EQ(static_cast<int64_t>(offsets.size()), kernel) << "result " << i << ", stride " << stride;
+          }
+        }
+      }
+    }
+  }
+}
+
+// The first and last points stand for one offset; without it, as few multiply-adds are needed as it leaves.
+TEST(TilingTest, ProductsThatVanishAreNotCounted) {
+  const auto products = [](int64_t kernel, int64_t stride, bool forward, int64_t taps) {
+    for (const Tiling& tiling : Tilings(Of({1, 1, kernel}, {1, 1, 1}, {1, 1, stride}), forward)) {
+      if (tiling.taps_side == taps) return tiling.products();
+    }
+    return int64_t{0};
+  };
+  EXPECT_EQ(products(3, 1, true, 3), 6);
+  EXPECT_EQ(products(5, 1, true, 3), 6 + 5);
+  EXPECT_EQ(products(3, 2, true, 2), 6 + 5);
+  EXPECT_EQ(products(3, 2, false, 2), 6 + 5);
+  EXPECT_EQ(products(4, 2, false, 2), 6 + 6);
+}
+
 TEST(TilingTest, TileAndTermMakeAWindow) {
-  for (const Tiling& tiling : Tilings({2, 5, 4}, {1, 1, 1})) {
+  for (const Tiling& tiling : Tilings(Of({2, 5, 4}, {1, 1, 1}), true)) {
     int transformed = 0;
     for (const AxisTiling& axis : tiling.axes) {
       EXPECT_EQ(axis.tile + axis.taps - 1, axis.window);
@@ -54,7 +116,7 @@ TEST(TilingTest, TileAndTermMakeAWindow) {
 TEST(TilingTest, TakesOneAxisOrTwoAndFewTerms) {
   const auto axes = [](const Extent3& kernel) {
     std::set<int> counts;
-    for (const Tiling& tiling : Tilings(kernel, {1, 1, 1})) counts.insert(tiling.transformed);
+    for (const Tiling& tiling : Tilings(Of(kernel, {1, 1, 1}), true)) counts.insert(tiling.transformed);
     return counts;
   };
   EXPECT_EQ(axes({1, 1, 3}), std::set<int>{1});
@@ -62,7 +124,8 @@ TEST(TilingTest, TakesOneAxisOrTwoAndFewTerms) {
   EXPECT_EQ(axes({1, 3, 3}), (std::set<int>{1, 2}));
   EXPECT_EQ(axes({1, 7, 7}), (std::set<int>{2}));  // along one axis they would be 14 terms
   EXPECT_TRUE(axes({1, 1, 1}).empty());
-  EXPECT_TRUE(axes({2, 2, 2}).empty());
+  EXPECT_EQ(axes({1, 2, 2}), (std::set<int>{1, 2}));
+  EXPECT_EQ(axes({2, 2, 2}), (std::set<int>{1, 2}));
   EXPECT_TRUE(axes({0, 3, 3}).empty());
   EXPECT_TRUE(axes({9, 9, 9}).empty());
   EXPECT_TRUE(axes({int64_t{1} << 40, int64_t{1} << 40, 3}).empty());

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/winograd/data_lister.h"
+
+#include <array>
+
+namespace canopy::conv::winograd {
+
+using channel_lanes::Box;
+
+void DataLister::Taps(const Extent3& term, const Extent3& phase, int64_t tap_floats, int64_t* offsets) const {
+  const Extent3& kernel = s_.weight_.kernel;
+  const auto& axes = t_.axes;
+  ForEach({axes[0].taps, axes[1].taps, axes[2].taps}, [&](int64_t i, int64_t j, int64_t k) {
+    const Extent3 tap{i, j, k};
+    int64_t at = 0;
+    bool lacks = false;
+    for (int axis = 0; axis < 3; ++axis) {
+      lacks = lacks || axes[axis].Lacks(term[axis], phase[axis], tap[axis]);
+      at = at * kernel[axis] + axes[axis].Offset(term[axis], phase[axis], tap[axis]);
+    }
+    *offsets++ = (lacks ? s_.weight_.taps : at) * tap_floats;
+  });
+}
+
+void DataLister::Windows(const Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const {
+  const auto& axes = t_.axes;
+  Extent3 first;  // of the first window, in the slab
+  for (int axis = 0; axis < 3; ++axis) {
+    first[axis] = box.first[axis + 1] * axes[axis].tile * axes[axis].stride + s_.shift_[axis] - shape.axes[axis].begin;
+  }
+  const std::array<int64_t, 10> key = {
+      box.count[0], box.count[1], box.count[2],        box.count[3],        first[0],
+      first[1],     first[2],     shape.axes[0].count, shape.axes[1].count, shape.axes[2].count};
+  if (scratch.listed->windows == key) return;
+  scratch.listed->windows = key;
+  const auto begin = [&](int axis, int64_t index) {
+    return first[axis] + axes[axis].WindowBegin(index, box.count[axis + 1]);
+  };
+  int64_t* offsets = scratch.window_offsets;
+  for (int64_t n = 0; n < box.count[0]; ++n) {
+    ForEach({s_.windows(box.count, 0), s_.windows(box.count, 1), s_.windows(box.count, 2)},
+            [&](int64_t d, int64_t h, int64_t w) {
+              const int64_t depth = begin(0, d), row = begin(1, h), column = begin(2, w);
+              ForEach({axes[0].window, axes[1].window, axes[2].window}, [&](int64_t i, int64_t j, int64_t k) {
+                const int64_t z = depth + i * axes[0].pixel_step(), y = row + j * axes[1].pixel_step();
+                const int64_t x = column + k * axes[2].pixel_step();
+                const bool exists = z >= 0 && z < shape.axes[0].count && y >= 0 && y < shape.axes[1].count && x >= 0 &&
+                                    x < shape.axes[2].count;
+                *offsets++ = exists ? (1 + shape.Pixel(z, y, x) + n) * shape.panel : 0;
+              });
+            });
+  }
+}
+
+void DataLister::Tiles(const Box& box, int64_t lanes, const DataScratch& scratch) const {
+  const auto& axes = t_.axes;
+  Extent3 first, results;  // result 0 of phase 0, from the box's first; how many
+  for (int axis = 0; axis < 3; ++axis) {
+    const channel_lanes::AxisRange range = s_.Results(box, axis);
+    first[axis] = box.first[axis + 1] * axes[axis].tile * axes[axis].phases - s_.missing_[axis] - range.begin;
+    results[axis] = range.count;
+  }
+  const std::array<int64_t, 11> key = {box.count[0], box.count[1], box.count[2], box.count[3], first[0], first[1],
+                                       first[2],     results[0],   results[1],   results[2],   lanes};
+  if (scratch.listed->tiles == key) return;
+  scratch.listed->tiles = key;
+  int64_t tile = 0;
+  for (int64_t n = 0; n < box.count[0]; ++n) {
+    ForEach({box.count[1], box.count[2], box.count[3]}, [&](int64_t d, int64_t h, int64_t w) {
+      scratch.row_offsets[tile] = Window(box, n, d, h, w) * s_.padded_sources_;
+      scratch.sum_offsets[tile] = tile * lanes;
+      for (int64_t phase = 0; phase < t_.phases(); ++phase) {
+        const Extent3 at = t_.PhaseAt(phase);
+        int64_t* offsets = scratch.tile_offsets + (phase * box.positions() + tile) * t_.tile();
+        ForEach({axes[0].tile, axes[1].tile, axes[2].tile}, [&](int64_t i, int64_t j, int64_t k) {
+          const int64_t z = first[0] + axes[0].Result(d, i, at[0]), y = first[1] + axes[1].Result(h, j, at[1]);
+          const int64_t x = first[2] + axes[2].Result(w, k, at[2]);
+          const bool exists = z >= 0 && z < results[0] && y >= 0 && y < results[1] && x >= 0 && x < results[2];
+          *offsets++ = exists ? (1 + ((n * results[0] + z) * results[1] + y) * results[2] + x) * lanes : 0;
+        });
+      }
+      ++tile;
+    });
+  }
+}
+
+}  // namespace canopy::conv::winograd

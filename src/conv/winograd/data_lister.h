@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the numbers of a data gradient or forward stand that its transforms read and write, as lists of offsets.
+#ifndef CANOPY_CONV_WINOGRAD_DATA_LISTER_H_
+#define CANOPY_CONV_WINOGRAD_DATA_LISTER_H_
+
+#include <cstdint>
+
+#include "conv/channel_lanes/boxes.h"
+#include "conv/channel_lanes/slab.h"
+#include "conv/winograd/data_step.h"
+
+namespace canopy::conv::winograd {
+
+template <class F>
+void ForEach(const Extent3& count, const F& visit) {
+  for (int64_t d = 0; d < count[0]; ++d) {
+    for (int64_t h = 0; h < count[1]; ++h) {
+      for (int64_t w = 0; w < count[2]; ++w) visit(d, h, w);
+    }
+  }
+}
+
+class DataLister {
+ public:
+  explicit DataLister(const DataStep& step) : s_(step), t_(step.tiling_) {}
+
+  // Where the taps of a term stand among the packed ones; those that it lacks are behind them.
+  void Taps(const Extent3& term, const Extent3& phase, int64_t tap_floats, int64_t* offsets) const;
+
+  // Where the pixels of every window stand in the slab; those in the padding are its first line. Most boxes are alike.
+  void Windows(const channel_lanes::Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const;
+
+  // Where the results of every phase's tiles stand; those beyond the tensor go to the first line.
+  void Tiles(const channel_lanes::Box& box, int64_t lanes, const DataScratch& scratch) const;
+
+  // The number of a window of the box.
+  int64_t Window(const channel_lanes::Box& box, int64_t n, int64_t d, int64_t h, int64_t w) const {
+    return ((n * s_.windows(box.count, 0) + d) * s_.windows(box.count, 1) + h) * s_.windows(box.count, 2) + w;
+  }
+
+ private:
+  const DataStep& s_;
+  const Tiling& t_;
+};
+
+}  // namespace canopy::conv::winograd
+
+#endif  // CANOPY_CONV_WINOGRAD_DATA_LISTER_H_
