@@ -98,12 +98,25 @@ class DataRun {
         } else {
           PackWeights(weight_, s_.weight_, weights, scratch.lines, scratch.weight_offsets, scratch.weights);
         }
-        Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, scratch);
+        Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, RunsBehind(group, block, panel, c), scratch);
       }
       c += s_.chunk_;
     } while (c < s_.source_channels_);
     if (p_.has_bias) AddBias(first_result, panels.channels(block), box, scratch);
     Store(first_result, panels.channels(block), box, scratch);
+  }
+
+  // What is packed after a panel.
+  WeightRuns RunsBehind(int64_t group, int64_t block, int64_t panel, int64_t c) const {
+    const LanePanels& panels = s_.cut_.panels;
+    if (++panel == panels.panels(block)) {
+      panel = 0;
+      c += s_.chunk_;
+      if (c >= s_.source_channels_) return {};
+    }
+    const int64_t first = panels.first(block) + panel * panels.panel_lanes(), lanes = panels.tiles(block, panel).lanes;
+    return WeightRuns(s_.weight_, {WeightOffset(group, c, first), std::min(s_.chunk_, s_.source_channels_ - c),
+                                   std::min(lanes, s_.result_channels_ - first), lanes});
   }
 
   // The weights of a group lie along its output channels.
@@ -140,7 +153,8 @@ class DataRun {
   int64_t Stride(const Clipped& c, int axis) const { return c.axes[axis]->source_step / s_.load_step_[axis]; }
 
   void Multiply(const Box& box, const SlabShape& shape, const kernels::GatherTiles& tiles, int64_t lane,
-                bool accumulate, const DataScratch& scratch) const {
+                bool accumulate, const WeightRuns& next, const DataScratch& scratch) const {
+    int64_t done = 0, fetched = 0;  // positions; runs of weights
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
     operands.a = scratch.slab;
@@ -158,6 +172,10 @@ class DataRun {
         tiles.scattered[rows](operands, accumulate);
         operands.row_offsets += rows;
         operands.result_offsets += rows;
+        done += rows;
+        const int64_t share = done * next.count / box.positions();
+        next.Prefetch(weight_, fetched, share);
+        fetched = share;
       }
     });
   }

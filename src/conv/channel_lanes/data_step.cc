@@ -17,9 +17,9 @@ using base::RoundUp;
 
 constexpr int64_t kPositionChoices[] = {2048, 1024, 512, 256, 128, 64};
 constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
-constexpr int64_t kTileFloats = 80 << 10;    // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kTileFloats = 128 << 10;   // results of a job: 512 KiB of a 1 MiB L2
 constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a panel: 192 KiB
-constexpr int64_t kSlabFloats = 64 << 10;    // a chunk's slab: 256 KiB
+constexpr int64_t kSlabFloats = 96 << 10;    // a chunk's slab: 384 KiB
 constexpr int64_t kTerms = 1024;             // of one tile call: FP32 sums stay short
 constexpr int64_t kMostChunk = 256;
 

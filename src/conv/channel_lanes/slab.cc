@@ -8,6 +8,8 @@
 namespace canopy::conv::channel_lanes {
 namespace {
 
+constexpr int64_t kPixelsAhead = 4;
+
 // The elements of a slab: channels. Images are numbered from the slab's first.
 class Channels {
  public:
@@ -34,6 +36,7 @@ class Channels {
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchRun(offset + element, count, to);
   }
+  void PrefetchElements(int64_t offset) const { reader_.Prefetch(offset, count_); }
 
  private:
   const LineReader& reader_;
@@ -57,6 +60,7 @@ class ChannelPairs {
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchRun(offset + 2 * element, std::min(2 * count, channels_ - 2 * element), to);
   }
+  void PrefetchElements(int64_t) const {}
 
  private:
   const PairReader& reader_;
@@ -80,6 +84,7 @@ class ImagePairs {
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchLine(offset + element, operand_.strides[0], alone_, 1, count, to);
   }
+  void PrefetchElements(int64_t) const {}
 
  private:
   const PairReader& reader_;
@@ -129,13 +134,15 @@ class Loader {
     return (s_.axes[axis].begin + index * s_.axes[axis].step) * operand_.strides[2 + axis];
   }
 
-  // One row of pixels: `to` is its first pixel in panel 0.
+  // One row of pixels: `to` is its first pixel in panel 0. All panels of a pixel together: its channels lie side by
+  // side.
   void LoadChannelLines(int64_t offset, float* to) const {
-    for (int64_t c = 0; c < elements_.count(); c += s_.panel) {
-      const int64_t count = std::min(s_.panel, elements_.count() - c);
-      float* pixel = to + c / s_.panel * s_.PanelFloats();
-      for (int64_t i = 0; i < row_; ++i, pixel += s_.images * s_.panel) {
-        elements_.FetchElements(offset + i * step_, c, count, pixel);
+    for (int64_t i = 0; i < row_; ++i, to += s_.images * s_.panel) {
+      // Pixels are too far apart for the processor to foresee.
+      if (i + kPixelsAhead < row_) elements_.PrefetchElements(offset + (i + kPixelsAhead) * step_);
+      float* pixel = to;
+      for (int64_t c = 0; c < elements_.count(); c += s_.panel, pixel += s_.PanelFloats()) {
+        elements_.FetchElements(offset + i * step_, c, std::min(s_.panel, elements_.count() - c), pixel);
       }
     }
   }

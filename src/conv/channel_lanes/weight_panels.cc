@@ -18,8 +18,8 @@ class Packer {
   void Run() const {
     switch (v_.runs) {
       case WeightView::Runs::kSourceAndTaps:
-        for (int64_t i = 0; i < block_.sources * v_.taps; ++i) {
-          offsets_[i] = (i % v_.taps * block_.sources + i / v_.taps) * block_.lanes;
+        for (int64_t k = 0, i = 0; k < block_.sources; ++k) {
+          for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[i++] = (tap * block_.sources + k) * block_.lanes;
         }
         return Columns(block_.offset, block_.sources * v_.taps, packed_);
       case WeightView::Runs::kTaps:
@@ -128,6 +128,33 @@ WeightView::WeightView(const ConvProblem& problem, bool forward)
     runs = Runs::kSourceChannels;
   } else if (taps_run && taps > 1) {
     runs = Runs::kTaps;
+  }
+}
+
+WeightRuns::WeightRuns(const WeightView& view, const WeightBlock& block) : offset(block.offset) {
+  switch (view.runs) {
+    case WeightView::Runs::kSourceAndTaps:
+      count = block.results;
+      stride = view.result_stride;
+      length = block.sources * view.taps;
+      return;
+    case WeightView::Runs::kTaps:
+      count = block.sources;
+      stride = view.source_stride;
+      length = view.result_stride * (block.results - 1) + view.taps;
+      return;
+    case WeightView::Runs::kSourceChannels:
+      count = view.taps == 1 ? block.results : 0;
+      stride = view.result_stride;
+      length = block.sources;
+      return;
+    case WeightView::Runs::kResultChannels:
+      count = view.taps == 1 ? block.sources : 0;
+      stride = view.source_stride;
+      length = block.results;
+      return;
+    case WeightView::Runs::kNone:
+      return;
   }
 }
 

@@ -43,6 +43,19 @@ struct WeightBlock {
   int64_t lanes;  // from source channel to source channel in the packed block; at least `results`
 };
 
+// The runs of memory that hold a block: asked for while something else is computed, a share at a time.
+struct WeightRuns {
+  WeightRuns() = default;
+  WeightRuns(const WeightView& view, const WeightBlock& block);
+
+  // Those from `begin` on, up to `end`.
+  void Prefetch(const LineReader& reader, int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) reader.Prefetch(offset + i * stride, length);
+  }
+
+  int64_t offset = 0, count = 0, stride = 0, length = 0;
+};
+
 // Fills packed[(tap * block.sources + source) * block.lanes + result]; what lies between results and lanes is left as
 // it is. `offsets` holds taps * sources entries, for use inside.
 void PackWeights(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
