@@ -8,12 +8,6 @@
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
-namespace {
-
-constexpr int64_t kBoxesASum = 32;  // boxes whose sums are added up before a further level is opened
-
-}  // namespace
-
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
@@ -60,16 +54,18 @@ class WeightsRun {
   void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
     const Block block = BlockAt(block_index);
     float* sums =
-        partial_ != nullptr ? partial_ + (block_index * s_.cut_.segments + segment) * tiles_floats_ : scratch.deep;
+        partial_ != nullptr ? partial_ + (block_index * s_.cut_.segments + segment) * tiles_floats_ : scratch.sums;
     const int64_t begin = segment * s_.cut_.segment_boxes;
     const int64_t end = std::min(s_.cut_.boxes.count(), begin + s_.cut_.segment_boxes);
     Clear(sums);
-    Clear(scratch.tiles);
+    const bool deep = s_.Deep(s_.cut_);
+    float* tiles = deep ? scratch.tiles : sums;
+    if (deep) Clear(tiles);
     for (int64_t index = begin; index < end; ++index) {
-      AddBox(block, s_.cut_.boxes.At(index), scratch);
-      if ((index - begin + 1) % kBoxesASum == 0 || index + 1 == end) {
-        kernels::Lines().add(scratch.tiles, tiles_floats_, sums);
-        if (index + 1 < end) Clear(scratch.tiles);
+      AddBox(block, s_.cut_.boxes.At(index), tiles, scratch);
+      if (deep && ((index - begin + 1) % WeightsStep::kBoxesASum == 0 || index + 1 == end)) {
+        kernels::Lines().add(tiles, tiles_floats_, sums);
+        if (index + 1 < end) Clear(tiles);
       }
     }
     if (partial_ == nullptr) Store(block, sums, scratch);
@@ -77,7 +73,7 @@ class WeightsRun {
 
   void Clear(float* tiles) const { std::memset(tiles, 0, static_cast<size_t>(tiles_floats_) * sizeof(float)); }
 
-  void AddBox(const Block& block, const Box& box, const WeightsScratch& scratch) const {
+  void AddBox(const Block& block, const Box& box, float* tiles, const WeightsScratch& scratch) const {
     const LanePanels& panels = s_.cut_.panels;
     SlabShape input, output;
     input.first_image = output.first_image = box.first[0];
@@ -101,12 +97,12 @@ class WeightsRun {
       LoadSlab(output_, p_.output, output, scratch.lines, scratch.output);
     }
     for (int64_t panel = 0; panel < panels.panels(block.lanes); ++panel) {
-      for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, input, output, panel, tap, scratch);
+      for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, input, output, panel, tap, tiles, scratch);
     }
   }
 
   void MultiplyTap(const Block& block, const Box& box, const SlabShape& input, const SlabShape& output, int64_t panel,
-                   int64_t tap, const WeightsScratch& scratch) const {
+                   int64_t tap, float* sums, const WeightsScratch& scratch) const {
     const kernels::GatherTiles& tiles = s_.cut_.panels.tiles(block.lanes, panel);
     kernels::GatherOperands operands{};
     operands.run_count = ListRuns(box, input, output, tap, scratch.runs, &operands.a_step);
@@ -121,7 +117,7 @@ class WeightsRun {
     for (int64_t call = 0; call < calls; ++call) {
       const int64_t first = call * block.inputs / calls, rows = (call + 1) * block.inputs / calls - first;
       operands.a = scratch.input + first;
-      operands.c = scratch.tiles + first * row + tap * s_.cut_.panels.block_lanes() + panel * output.panel;
+      operands.c = sums + first * row + tap * s_.cut_.panels.block_lanes() + panel * output.panel;
       tiles.adjacent[rows](operands, true);
     }
   }

@@ -18,9 +18,9 @@ using base::RoundUp;
 constexpr int64_t kPositionChoices[] = {512, 256, 128, 64};
 constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
 constexpr int64_t kChannelChoices[] = {16, 32, 64, 128, 256};
-constexpr int64_t kTileFloats = 80 << 10;    // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kTileFloats = 128 << 10;   // results of a job, both levels: 512 KiB of a 1 MiB L2
 constexpr int64_t kInputFloats = 64 << 10;   // input slab
-constexpr int64_t kOutputFloats = 64 << 10;  // output slab
+constexpr int64_t kOutputFloats = 72 << 10;  // output slab
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
@@ -95,7 +95,7 @@ void WeightsStep::ChooseCut(const Geometry& g) {
 
 // Whether a job's memory stays in the cache.
 bool WeightsStep::Fits(const Cut& cut) const {
-  return tiles_floats(cut) <= kTileFloats && cut.slab_pixels * cut.chunk <= kInputFloats &&
+  return tiles_floats(cut) * (Deep(cut) ? 2 : 1) <= kTileFloats && cut.slab_pixels * cut.chunk <= kInputFloats &&
          cut.boxes.positions() * cut.panels.block_lanes() <= kOutputFloats;
 }
 
@@ -145,8 +145,8 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   const Extent4& box = cut_.boxes.extent();
   scratch.input = carver.Take<float>(cut_.slab_pixels * cut_.chunk);
   scratch.output = carver.Take<float>(cut_.boxes.positions() * cut_.panels.block_lanes());
-  scratch.tiles = carver.Take<float>(tiles_floats(cut_));
-  scratch.deep = carver.Take<float>(tiles_floats(cut_));
+  scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : tiles_floats(cut_));
+  scratch.tiles = carver.Take<float>(Deep(cut_) ? tiles_floats(cut_) : 0);
   scratch.lines.lines = carver.Take<float>(kLines * (kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(kLine);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);

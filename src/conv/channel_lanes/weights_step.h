@@ -25,8 +25,8 @@ namespace canopy::conv::channel_lanes {
 struct WeightsScratch {
   float* input;   // a slab
   float* output;  // a slab in panels
-  float* tiles;   // [input channel][tap][output channel]
-  float* deep;    // sums of full runs of boxes, like tiles
+  float* sums;    // [input channel][tap][output channel]
+  float* tiles;   // where sums have two levels, those of a run of boxes, likewise
   SlabScratch lines;
   int64_t* result_offsets;
   kernels::GatherRun* runs;
@@ -56,11 +56,14 @@ class WeightsStep : public Step {
     int64_t jobs(int64_t groups) const { return groups * chunks * panels.blocks(); }
   };
 
+  static constexpr int64_t kBoxesASum = 32;  // boxes whose sums are added up before a further level is opened
+
   Cut MakeCut(const Geometry& geometry, const Boxes& boxes, const Reach& reach, const LanePanels& panels,
               int64_t most_channels) const;
   bool Fits(const Cut& cut) const;
   void ChooseCut(const Geometry& geometry);
   void ChooseSegments(const Geometry& geometry, Cut* cut) const;
+  static bool Deep(const Cut& cut) { return cut.segment_boxes > kBoxesASum; }
   int64_t tiles_floats(const Cut& cut) const { return cut.chunk * taps_ * cut.panels.block_lanes(); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
