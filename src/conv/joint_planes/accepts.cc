@@ -10,7 +10,7 @@ namespace canopy::conv::joint_planes {
 namespace {
 
 constexpr int64_t kMostColumns = 4096;  // of a plane: bounds a thread's sheets
-constexpr int64_t kMostStride = 1;
+constexpr int64_t kMostStride = 2;
 
 std::string AcceptsGeometry(const Geometry& g) {
   if (g.group_input_channels() != 1 || g.group_output_channels() != 1) return "a group has several channels";
@@ -19,7 +19,7 @@ std::string AcceptsGeometry(const Geometry& g) {
     if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
     if (g.kernel[axis] > planes::kMostKernelExtent) return "the kernel is too large";
     if (g.kernel[axis] > 1 && g.dilation[axis] != 1) return "the kernel is dilated";
-    if (g.stride[axis] > kMostStride) return "there is a stride";
+    if (g.stride[axis] > kMostStride) return "the stride is more than 2";
   }
   if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
     return "the kernel has a depth";

@@ -76,6 +76,7 @@ std::vector<Pass> ListPasses(const Reach& rows, const Reach& columns) {
   for (size_t i = 0; i < rows.residues.size(); ++i) {
     for (size_t j = 0; j < columns.residues.size(); ++j) {
       const int64_t height = rows.residues[i].offsets, width = columns.residues[j].offsets;
+      if (height * width == 0) continue;
       const Cut cut = CutOf(height, width);
       Pass pass;
       pass.row_residue = static_cast<int64_t>(i);

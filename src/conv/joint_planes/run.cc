@@ -237,7 +237,8 @@ class JointRun {
       const int64_t plane = input_result_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth);
       for (int64_t r = 0; r < g_.stride[1]; ++r) {
         const float* from = scratch.results + r * g_.stride[2] * s_.input_floats_ + i * s_.image_pitch_;
-        input_result_.Store(from, s_.row_pitch_, PartOf(r, band), scratch.line, plane);
+        const float* odd = g_.stride[2] == 2 ? from + s_.input_floats_ : nullptr;
+        input_result_.Store(from, odd, s_.row_pitch_, PartOf(r, band), scratch.line, plane);
       }
     }
   }

@@ -272,7 +272,7 @@ class DataRun {
     for (int64_t c = 0; c < s_.result_channels_ && part.rows > 0; ++c, results += s_.position_floats_) {
       const int64_t plane = ResultPlane(phase, piece, group * s_.result_channels_ + c);
       if (step == 1) {
-        result_planes_.Store(results, s_.pitch_, part, line, plane);
+        result_planes_.Store(results, nullptr, s_.pitch_, part, line, plane);
         continue;
       }
       const int64_t first = plane + part.first_row * strides[3] + part.first_column * strides[4];

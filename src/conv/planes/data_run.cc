@@ -96,8 +96,8 @@ class DataRun {
       const int64_t strip_end = std::min(end, a + s_.strip_);
       Stencil(planes, {a, strip_end}, a - first, scratch.sheet, {scratch.results, s_.result_row_, 0});
       for (int64_t i = 0; i < planes.images; ++i) {
-        result_.Store(scratch.results + i * s_.fold_.image_pitch, s_.result_row_, PartOf({a, strip_end}), scratch.line,
-                      result_.PlaneAt(planes.first_image + i, planes.channel, planes.depth));
+        result_.Store(scratch.results + i * s_.fold_.image_pitch, nullptr, s_.result_row_, PartOf({a, strip_end}),
+                      scratch.line, result_.PlaneAt(planes.first_image + i, planes.channel, planes.depth));
       }
     }
   }

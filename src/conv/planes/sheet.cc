@@ -73,13 +73,14 @@ void PlaneReader::Prefetch(int64_t plane, const PlanePart& part) const {
   for (int64_t r = 0; r < part.rows; ++r) reader_.Prefetch(first + r * row, part.columns);
 }
 
-void PlaneWriter::Store(const float* from, int64_t from_row, const PlanePart& part, float* line, int64_t plane) const {
+void PlaneWriter::Store(const float* from, const float* odd, int64_t from_row, const PlanePart& part, float* line,
+                        int64_t plane) const {
   const kernels::PlaneKernels& kernels = kernels::Planes();
   const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];
   const int64_t row = part.row_step * strides_[3];
   const auto move = [&](int64_t at, int64_t rows, float* to, int64_t to_row) {
     const kernels::PlaneRows moved{from + at * from_row, from_row, to, to_row, rows, part.columns};
-    kernels.take(moved);
+    odd == nullptr ? kernels.take(moved) : kernels.mesh(moved, odd + at * from_row);
   };
   if (float* to = writer_.Direct(first, strides_[4])) return move(0, part.rows, to, row);
   const int64_t most = RowsAtOnce(part);

@@ -88,8 +88,9 @@ class PlaneWriter {
   }
   int64_t row_stride() const { return strides_[3]; }
 
-  // The converse of Load without `odd`.
-  void Store(const float* from, int64_t from_row, const PlanePart& part, float* line, int64_t plane) const;
+  // The converse of Load; from sheets of whole vectors where there is `odd`.
+  void Store(const float* from, const float* odd, int64_t from_row, const PlanePart& part, float* line,
+             int64_t plane) const;
 
  private:
   LineWriter writer_;
