@@ -38,10 +38,13 @@ struct GatherOperands {
   // costs next to nothing beside the product, and later calls read it from the cache.
   float* b_copy = nullptr;
   int64_t b_copy_step = 0;
-  // Adjacent rows only: what a later call reads, brought to the cache meanwhile, a line a vector of a term, the terms
-  // ahead_step bytes apart. A hint: any address will do; one that is in the cache already costs least.
+  // Adjacent rows and scattered_ahead: what a later call reads, brought to the cache meanwhile, a line a vector of a
+  // term, the terms ahead_step bytes apart. A hint: any address will do; one that is in the cache already costs least.
   const void* ahead = nullptr;
   int64_t ahead_step = 0;
+  // scattered_ahead only: a line a term, and after every ahead_terms (at least 1) terms on from ahead_row bytes behind
+  // where they began.
+  int64_t ahead_terms = 1, ahead_row = 0;
 };
 
 using GatherGemmFn = void (*)(const GatherOperands& operands, bool accumulate);
@@ -52,6 +55,7 @@ struct GatherTiles {
   int lanes;
   int most_rows;                          // with these the accumulators fill the registers
   GatherGemmFn scattered[kMostRows + 1];  // by the number of rows, from 1 to most_rows
+  GatherGemmFn scattered_ahead[kMostRows + 1];
   GatherGemmFn adjacent[kMostRows + 1];
   GatherGemmFn adjacent_copying[kMostRows + 1];
 };

@@ -60,10 +60,14 @@ class GatherSums {
   V sums_[kRows][kVectors];
 };
 
-template <class Math, int kRows, int kVectors>
+inline constexpr int kCacheLine = 64;
+
+template <class Math, int kRows, int kVectors, bool kAhead>
 void GatherScattered(const GatherOperands& o, bool accumulate) {
   GatherSums<Math, kRows, kVectors> sums;
   sums.Clear();
+  [[maybe_unused]] const char *ahead_row = static_cast<const char*>(o.ahead), *ahead = ahead_row;
+  [[maybe_unused]] int64_t ahead_terms = o.ahead_terms;
   for (int64_t t = 0; t < o.run_count; ++t) {
     const GatherRun run = o.runs[t];
     const float* __restrict__ rows[kRows];
@@ -73,12 +77,19 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
     for (int64_t i = 0; i < run.terms; ++i) {
       sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
       b += o.b_step;
+      if constexpr (kAhead) {
+        __builtin_prefetch(ahead);
+        ahead += o.ahead_step;
+        if (--ahead_terms == 0) {
+          ahead_terms = o.ahead_terms;
+          ahead_row += o.ahead_row;
+          ahead = ahead_row;
+        }
+      }
     }
   }
   sums.Finish(o.c, o.result_offsets, accumulate);
 }
-
-inline constexpr int kCacheLine = 64;
 
 template <class Math, int kRows, int kVectors, bool kCopying>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
@@ -112,7 +123,8 @@ GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
   GatherTiles tiles{};
   tiles.lanes = kVectors * Math::kLanes;
   tiles.most_rows = sizeof...(kRows);
-  ((tiles.scattered[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors>,
+  ((tiles.scattered[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, false>,
+    tiles.scattered_ahead[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, true>,
     tiles.adjacent[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false>,
     tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true>),
    ...);

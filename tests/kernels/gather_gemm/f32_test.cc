@@ -27,10 +27,10 @@ std::vector<float> Random(size_t count, uint32_t seed) {
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
 // Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
-enum class Kind { kScattered, kAdjacent, kCopying };
+enum class Kind { kScattered, kAhead, kAdjacent, kCopying };
 
 void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
-  const bool scattered = kind == Kind::kScattered;
+  const bool scattered = kind == Kind::kScattered || kind == Kind::kAhead;
   const int64_t b_step = tiles.lanes + 9;
   const std::vector<float> a = Random(4000, 1), b = Random(static_cast<size_t>(700 + 64 * b_step), 2);  // all kRuns
   std::vector<int64_t> row_offsets, result_offsets;
@@ -68,7 +68,12 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
       }
     }
   }
-  const GatherGemmFn* by_rows = scattered                ? +tiles.scattered
+  operands.ahead = b.data();
+  operands.ahead_step = 64;
+  operands.ahead_terms = 3;
+  operands.ahead_row = 128;
+  const GatherGemmFn* by_rows = kind == Kind::kScattered ? +tiles.scattered
+                                : kind == Kind::kAhead   ? +tiles.scattered_ahead
                                 : kind == Kind::kCopying ? +tiles.adjacent_copying
                                                          : +tiles.adjacent;
   by_rows[rows](operands, accumulate);
@@ -88,7 +93,7 @@ TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
       ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
       ASSERT_LE(tiles.most_rows, GatherTiles::kMostRows);
       for (int rows = 1; rows <= tiles.most_rows; ++rows) {
-        for (Kind kind : {Kind::kScattered, Kind::kAdjacent, Kind::kCopying}) {
+        for (Kind kind : {Kind::kScattered, Kind::kAhead, Kind::kAdjacent, Kind::kCopying}) {
           for (bool accumulate : {false, true}) Check(tiles, rows, kind, accumulate, fused, name);
         }
       }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Few input channels: the rows of a product are taps, and nothing is copied for each of them.
+#include <algorithm>
+#include <string>
+
+#include "conv/tap_rows/weights_step.h"
+
+namespace canopy::conv::tap_rows {
+
+std::string Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation != kBackwardWeights) return "it computes weight gradients only";
+  const Geometry& g = problem.geometry;
+  if (g.taps() == 0) return "the kernel is empty";
+  constexpr int64_t kMost = 1024;
+  if (*std::max_element(g.kernel.begin(), g.kernel.end()) > kMost || g.taps() > kMost) {
+    return "the kernel has more than 1024 offsets";
+  }
+  if (*std::max_element(g.stride.begin(), g.stride.end()) > kMost) return "the stride is more than 1024";
+  if (*std::max_element(g.dilation.begin(), g.dilation.end()) > kMost) return "the dilation is more than 1024";
+  if (problem.output.strides[4] != 1 && g.output_size[2] > 1) return "output pixels of a row do not lie side by side";
+  if (SlabFloatsAChannel(g) > kMostSlabFloats) return "the input under a few rows of output takes more than 512 KiB";
+  return "";
+}
+
+}  // namespace canopy::conv::tap_rows

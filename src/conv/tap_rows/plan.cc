@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/tap_rows/weights_step.h"
+
+namespace canopy::conv::tap_rows {
+
+std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation, plan::WorkspaceLedger* ledger) {
+  return std::make_unique<WeightsStep>(problem, ledger);
+}
+
+}  // namespace canopy::conv::tap_rows

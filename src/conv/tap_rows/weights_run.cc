@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <new>
+
+#include "conv/nonfinite.h"
+#include "conv/tap_rows/weights_step.h"
+#include "conv/tensor_lines.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::tap_rows {
+namespace {
+
+constexpr int64_t kStripsASum = 16;  // before a further level of sums is opened
+constexpr int64_t kCacheLine = 64;
+
+}  // namespace
+
+// One run of one step: its buffers with the plan's numbers.
+class WeightsRun {
+ public:
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial,
+             void* flag)
+      : s_(step),
+        p_(problem),
+        g_(problem.geometry),
+        b_(buffers),
+        scratch_(scratch),
+        input_(b_.input, p_.input.dtype, p_.rule),
+        output_(b_.output, p_.output.dtype, p_.rule),
+        result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        partial_(partial),
+        nonfinite_(new (flag) std::atomic<int>(0)) {}
+
+  void Run() {
+    const bool serial = s_.work_ < kSerialWork;
+    RunBlocks(serial);
+    // A zero of the padding makes a NaN of an output that is not finite and that the definition does not
+    // multiply.
+    if (!s_.zeros_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    input_.TakeFiniteOnly();
+    output_.TakeFiniteOnly();
+    RunBlocks(serial);
+    AddNonfiniteActivationTerms(p_, b_, serial);
+  }
+
+ private:
+  struct Block {
+    int64_t first_output, outputs;  // channels of the tensor
+    int64_t first_input, inputs;    // likewise
+    int64_t group_input;            // first_input within its group
+  };
+
+  // A part of a strip: one product's terms.
+  struct Piece {
+    int64_t first_row, first_column;  // in the strip
+    int64_t rows, columns;
+    int64_t offset;  // of the first pixel, in elements of output
+  };
+
+  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+
+  void RunBlocks(bool serial) const {
+    const int64_t blocks = s_.jobs(g_.groups), segments = s_.segments_;
+    exec::ParallelFor(blocks * segments, serial,
+                      [&](int64_t index, int worker) { Job(index / segments, index % segments, ScratchOf(worker)); });
+    if (segments > 1)
+      exec::ParallelFor(blocks, serial, [&](int64_t block, int worker) { AddSegments(block, ScratchOf(worker)); });
+  }
+
+  Block BlockAt(int64_t index) const {
+    const int64_t input = index % s_.input_blocks_ * s_.input_block_;
+    const int64_t output = index / s_.input_blocks_ % s_.output_blocks_ * s_.output_block_;
+    const int64_t group = index / (s_.input_blocks_ * s_.output_blocks_);
+    return {group * s_.output_channels_ + output, std::min(s_.output_block_, s_.output_channels_ - output),
+            group * s_.input_channels_ + input, std::min(s_.input_block_, s_.input_channels_ - input), input};
+  }
+
+  void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
+    const Block block = BlockAt(block_index);
+    const int64_t floats = s_.tile_floats();
+    float* totals = partial_ != nullptr ? partial_ + (block_index * s_.segments_ + segment) * floats : scratch.totals;
+    const int64_t begin = segment * s_.segment_strips_;
+    const int64_t end = std::min(s_.strips_.count(), begin + s_.segment_strips_);
+    Clear(totals);
+    Clear(scratch.tiles);
+    ListTaps(block, scratch.tap_offsets);
+    for (int64_t i = 0; i < s_.piece_pixels(); ++i) scratch.pixel_offsets[i] = i * s_.lane_step_;
+    for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) scratch.result_offsets[r] = r * s_.lane_step_;
+    for (int64_t index = begin; index < end; ++index) {
+      AddStrip(block, index, end, scratch);
+      if ((index - begin + 1) % kStripsASum != 0 && index + 1 < end) continue;
+      kernels::Lines().add(scratch.tiles, floats, totals);
+      Clear(scratch.tiles);
+    }
+    if (partial_ == nullptr) Store(block, totals, scratch.tiles);
+  }
+
+  void Clear(float* tiles) const { std::memset(tiles, 0, static_cast<size_t>(s_.tile_floats()) * sizeof(float)); }
+
+  // Where in the slab the first pixel's element under each column is.
+  void ListTaps(const Block& block, int64_t* offsets) const {
+    const int64_t plane = s_.plane_floats();
+    for (int64_t c = 0; c < block.inputs; ++c) {
+      for (int64_t kd = 0; kd < g_.kernel[0]; ++kd) {
+        for (int64_t kh = 0; kh < g_.kernel[1]; ++kh) {
+          const int64_t h = kh * g_.dilation[1];
+          for (int64_t kw = 0; kw < g_.kernel[2]; ++kw) {
+            const int64_t w = kw * g_.dilation[2];
+            const int64_t residue = (kd * g_.stride[1] + h % g_.stride[1]) * g_.stride[2] + w % g_.stride[2];
+            *offsets++ = c * s_.slab_floats_ + residue * plane + h / g_.stride[1] * s_.pitch_ + w / g_.stride[2];
+          }
+        }
+      }
+    }
+  }
+
+  void AddStrip(const Block& block, int64_t index, int64_t end, const WeightsScratch& scratch) const {
+    const columns::Strip strip = s_.strips_.At(index);
+    FillSlab(block, strip, scratch);
+    for (int64_t number = 0; number < PieceCount(strip); ++number) {
+      // Requests for what lies in a page that the processor has not looked up are dropped, so each page is asked for
+      // early, for the look-up's sake.
+      const Piece later = PieceAhead(block, index, end, number + 2);
+      const int64_t last = (later.rows - 1) * p_.output.strides[3] + later.columns - 1;
+      for (int64_t c = 0; c < block.outputs; ++c) {
+        __builtin_prefetch(output_.Address(later.offset + c * p_.output.strides[1] + last));
+      }
+      const Piece piece = PieceAt(block, strip, number);
+      TransposePixels(block, piece, scratch);
+      Multiply(block, piece, PieceAhead(block, index, end, number + 1), scratch);
+    }
+  }
+
+  int64_t PieceCount(const columns::Strip& strip) const {
+    return base::CeilDiv(strip.rows, s_.piece_rows_) * base::CeilDiv(strip.columns, s_.piece_columns_);
+  }
+
+  Piece PieceAt(const Block& block, const columns::Strip& strip, int64_t number) const {
+    const auto& strides = p_.output.strides;
+    const int64_t a_row = base::CeilDiv(strip.columns, s_.piece_columns_);
+    Piece piece;
+    piece.first_row = number / a_row * s_.piece_rows_;
+    piece.first_column = number % a_row * s_.piece_columns_;
+    piece.rows = std::min(s_.piece_rows_, strip.rows - piece.first_row);
+    piece.columns = std::min(s_.piece_columns_, strip.columns - piece.first_column);
+    piece.offset = strip.image * strides[0] + block.first_output * strides[1] + strip.depth * strides[2] +
+                   (strip.row + piece.first_row) * strides[3] + (strip.column + piece.first_column) * strides[4];
+    return piece;
+  }
+
+  // That of strip `index` or of those that follow it; of `end` there is none: one of the last again.
+  Piece PieceAhead(const Block& block, int64_t index, int64_t end, int64_t number) const {
+    for (;; ++index) {
+      const columns::Strip strip = s_.strips_.At(index);
+      const int64_t count = PieceCount(strip);
+      if (number < count) return PieceAt(block, strip, number);
+      if (index + 1 == end) return PieceAt(block, strip, count - 1);
+      number -= count;
+    }
+  }
+
+  void TransposePixels(const Block& block, const Piece& piece, const WeightsScratch& scratch) const {
+    const auto& strides = p_.output.strides;
+    for (int64_t row = 0; row < piece.rows; ++row) {
+      const int64_t offset = piece.offset + row * strides[3];
+      const float* from = output_.Direct(offset, 1);
+      if (from == nullptr) {
+        for (int64_t c = 0; c < block.outputs; ++c) {
+          output_.FetchRun(offset + c * strides[1], piece.columns, scratch.rows + c * s_.piece_pixels());
+        }
+      }
+      kernels::Lines().transpose(from != nullptr ? from : scratch.rows,
+                                 from != nullptr ? strides[1] : s_.piece_pixels(), block.outputs, piece.columns,
+                                 scratch.pixels, scratch.pixel_offsets + row * piece.columns);
+    }
+  }
+
+  void Multiply(const Block& block, const Piece& piece, const Piece& next, const WeightsScratch& scratch) const {
+    const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+    kernels::GatherOperands operands{};
+    operands.runs = scratch.runs;
+    operands.run_count = piece.rows;
+    for (int64_t row = 0; row < piece.rows; ++row) {
+      scratch.runs[row] = {(piece.first_row + row) * s_.pitch_ + piece.first_column,
+                           row * piece.columns * s_.lane_step_, piece.columns};
+    }
+    operands.a = scratch.slab;
+    operands.b_step = s_.lane_step_;
+    operands.result_offsets = scratch.result_offsets;
+    // A request for each cache line of the next piece, channel by channel.
+    operands.ahead_step = kCacheLine;
+    operands.ahead_terms = base::CeilDiv(next.rows * next.columns * bytes, kCacheLine) + 1;
+    operands.ahead_row = p_.output.strides[1] * bytes;
+    int64_t asked = 0;  // channels
+    const int64_t columns = block.inputs * s_.taps_, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
+    for (int64_t lane = 0; lane < block.outputs; lane += width) {
+      const int64_t vectors = base::CeilDiv(std::min(width, block.outputs - lane), s_.tiles_.vector_lanes);
+      const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];
+      operands.b = scratch.pixels + lane;
+      const int64_t calls = base::CeilDiv(columns, tiles.most_rows);
+      for (int64_t call = 0; call < calls; ++call) {
+        const int64_t first = call * columns / calls, count = (call + 1) * columns / calls - first;
+        operands.row_offsets = scratch.tap_offsets + first;
+        operands.c = scratch.tiles + first * s_.lane_step_ + lane;
+        operands.ahead = output_.Address(next.offset + asked * p_.output.strides[1]);
+        (asked < block.outputs ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
+        asked += base::CeilDiv(piece.rows * piece.columns, operands.ahead_terms);
+      }
+    }
+  }
+
+  // The input under a strip, zeros where there is none.
+  void FillSlab(const Block& block, const columns::Strip& strip, const WeightsScratch& scratch) const {
+    const auto& strides = p_.input.strides;
+    const int64_t first_h = strip.row * g_.stride[1] - g_.pad_begin[1], plane = s_.plane_floats();
+    const int64_t rows = strip.rows + (g_.kernel[1] - 1) * g_.dilation[1] / g_.stride[1];
+    for (int64_t c = 0; c < block.inputs; ++c) {
+      for (int64_t kd = 0; kd < g_.kernel[0]; ++kd) {
+        const int64_t d = strip.depth * g_.stride[0] - g_.pad_begin[0] + kd * g_.dilation[0];
+        const int64_t offset = strip.image * strides[0] + (block.first_input + c) * strides[1] + d * strides[2];
+        for (int64_t residue = 0; residue < g_.stride[1]; ++residue) {
+          if (!s_.reached_[1][static_cast<size_t>(residue)]) continue;
+          float* to = scratch.slab + c * s_.slab_floats_ + (kd * g_.stride[1] + residue) * g_.stride[2] * plane;
+          for (int64_t row = 0; row < rows; ++row, to += s_.pitch_) {
+            const int64_t h = first_h + row * g_.stride[1] + residue;
+            const bool inside = d >= 0 && d < g_.input_size[0] && h >= 0 && h < g_.input_size[1];
+            FillRow(strip, inside, offset + h * strides[3], scratch.line, to);
+          }
+        }
+      }
+    }
+  }
+
+  // One row of input, its residues a plane apart.
+  void FillRow(const columns::Strip& strip, bool inside, int64_t offset, float* line, float* to) const {
+    const int64_t residues = g_.stride[2], plane = s_.plane_floats(), length = s_.line_floats();
+    const int64_t first = strip.column * residues - g_.pad_begin[2];
+    const int64_t low = inside ? std::clamp<int64_t>(-first, 0, length) : length;
+    const int64_t high = std::clamp<int64_t>(g_.input_size[2] - first, low, length);
+    float* row = residues == 1 ? to : line;
+    std::fill(row, row + low, 0.0f);
+    if (low < high) FetchInput(offset + (first + low) * p_.input.strides[4], high - low, row + low);
+    std::fill(row + high, row + length, 0.0f);
+    for (int64_t r = 0; r < residues && residues > 1; ++r) {
+      if (!s_.reached_[2][static_cast<size_t>(r)]) continue;
+      if (residues == 2) {
+        kernels::Lines().every_second(line + r, 0, 1, s_.pitch_, to + r * plane);
+      } else {
+        for (int64_t i = 0; i < s_.pitch_; ++i) to[r * plane + i] = line[i * residues + r];
+      }
+    }
+  }
+
+  void FetchInput(int64_t offset, int64_t count, float* to) const {
+    const int64_t step = p_.input.strides[4];
+    if (step == 1) {
+      input_.FetchRun(offset, count, to);
+    } else {
+      input_.FetchGrid(offset, 0, 1, step, count, to);
+    }
+  }
+
+  // The fixed order of the sum over segments.
+  void AddSegments(int64_t block_index, const WeightsScratch& scratch) const {
+    const int64_t floats = s_.tile_floats();
+    float* sum = partial_ + block_index * s_.segments_ * floats;
+    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
+      kernels::Lines().add(sum + segment * floats, floats, sum);
+    }
+    Store(BlockAt(block_index), sum, scratch.tiles);
+  }
+
+  // `line` holds a channel's columns.
+  void Store(const Block& block, const float* totals, float* line) const {
+    const auto& strides = p_.weight_result.strides;
+    const int64_t columns = block.inputs * s_.taps_;
+    const kernels::Segment row{0, 0, static_cast<int32_t>(g_.kernel[2])};
+    bool nonfinite = false;
+    for (int64_t o = 0; o < block.outputs; ++o) {
+      for (int64_t i = 0; i < columns; ++i) line[i] = totals[i * s_.lane_step_ + o];
+      nonfinite = nonfinite || kernels::Lines().any_nonfinite(line, columns);
+      const float* from = line;
+      for (int64_t c = 0; c < block.inputs; ++c) {
+        for (int64_t kd = 0; kd < g_.kernel[0]; ++kd) {
+          for (int64_t kh = 0; kh < g_.kernel[1]; ++kh, from += g_.kernel[2]) {
+            result_.Store((block.first_output + o) * strides[0] + (block.group_input + c) * strides[1] +
+                              kd * strides[2] + kh * strides[3],
+                          &row, 1, strides[4], from);
+          }
+        }
+      }
+    }
+    if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
+  }
+
+  const WeightsStep& s_;
+  const ConvProblem& p_;
+  const Geometry& g_;
+  const Buffers& b_;
+  char* scratch_;
+  LineReader input_, output_;
+  LineWriter result_;
+  float* partial_;
+  std::atomic<int>* nonfinite_;
+};
+
+void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                      void* workspace) const noexcept {
+  float* partial = segments_ > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
+  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), partial,
+             ledger.Fetch(workspace, flag_handle_))
+      .Run();
+}
+
+}  // namespace canopy::conv::tap_rows

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/tap_rows/weights_step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "conv/channel_lanes/scratch.h"
+#include "conv/grid.h"
+#include "exec/pool.h"
+#include "kernels/lines/contract.h"
+
+namespace canopy::conv::tap_rows {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+
+constexpr int64_t kStripPixels = 1024;     // rows of input are read again for each strip
+constexpr int64_t kPiecePixels = 256;      // terms of a product: FP32 sums stay short
+constexpr int64_t kSlabFloats = 32 << 10;  // 128 KiB of a 1 MiB L2
+constexpr int64_t kTileFloats = 48 << 10;  // of a job: 192 KiB, of which a tile is in use at a time
+constexpr int64_t kMostOutputs = 128;      // of a job: a piece of them takes 128 KiB
+constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
+
+// In units of Step::Work.
+constexpr double kEfficiency = 0.93;           // of the tiles
+constexpr double kWorkATransposedVector = 19;  // of output: channels often lie in the same sets of the L1
+constexpr double kWorkAConvertedVector = 3;
+constexpr double kWorkASlabElem = 0.3;
+constexpr double kWorkAPickedElem = 1;  // more where residues are picked apart
+constexpr double kWorkASlabRow = 40;
+constexpr double kWorkATileVector = 2;
+constexpr double kWorkATileCall = 60;
+constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
+constexpr double kWorkAJob = 1500;
+
+int64_t EvenBlock(int64_t whole, int64_t most) {
+  return std::max<int64_t>(1, CeilDiv(whole, std::max<int64_t>(1, CeilDiv(whole, std::max<int64_t>(1, most)))));
+}
+
+int64_t SlabRows(const Geometry& g, int64_t strip_rows) {
+  return strip_rows + (g.kernel[1] - 1) * g.dilation[1] / g.stride[1];
+}
+
+int64_t Pitch(const Geometry& g, int64_t strip_columns) {
+  return strip_columns + (g.kernel[2] - 1) * g.dilation[2] / g.stride[2];
+}
+
+}  // namespace
+
+int64_t SlabFloatsAChannel(const Geometry& g) {
+  const columns::Strips strips(g, kStripPixels, 1);
+  const base::Checked floats =
+      base::Checked(g.kernel[0]) * g.stride[1] * g.stride[2] * SlabRows(g, strips.rows()) * Pitch(g, strips.columns());
+  return floats.ok() ? floats.value() : kMostSlabFloats + 1;
+}
+
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : tiles_(kernels::AllGatherTiles()) {
+  const Geometry& g = problem.geometry;
+  input_channels_ = g.group_input_channels();
+  output_channels_ = g.group_output_channels();
+  taps_ = g.taps();
+  Cut(g);
+  ChooseBlocks();
+  ChooseSegments(g);
+  CountWork(problem);
+  if (segments_ > 1) {
+    partial_handle_ = ledger->Book("partial weight gradients",
+                                   jobs(g.groups) * segments_ * tile_floats() * static_cast<int64_t>(sizeof(float)));
+  }
+  flag_handle_ = ledger->Book("non-finite gradients", sizeof(std::atomic<int>));
+  ScratchAt(nullptr, &scratch_bytes_);
+  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 scratch_bytes_ * exec::ThreadCount());
+}
+
+void WeightsStep::Cut(const Geometry& g) {
+  strips_ = columns::Strips(g, kStripPixels, 1);
+  piece_columns_ = EvenBlock(strips_.columns(), kPiecePixels);
+  piece_rows_ = piece_columns_ < strips_.columns() ? 1 : EvenBlock(strips_.rows(), kPiecePixels / piece_columns_);
+  pitch_ = Pitch(g, strips_.columns());
+  slab_rows_ = SlabRows(g, strips_.rows());
+  residues_ = g.stride[2];
+  slab_floats_ = g.kernel[0] * g.stride[1] * residues_ * plane_floats();
+  for (int axis = 1; axis < 3; ++axis) {
+    reached_[axis].assign(static_cast<size_t>(g.stride[axis]), false);
+    for (int64_t k = 0; k < g.kernel[axis]; ++k) {
+      reached_[axis][static_cast<size_t>(k * g.dilation[axis] % g.stride[axis])] = true;
+    }
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
+  }
+}
+
+void WeightsStep::ChooseBlocks() {
+  output_block_ = EvenBlock(output_channels_, kMostOutputs);
+  if (output_block_ < output_channels_) output_block_ = RoundUp(output_block_, 2 * tiles_.vector_lanes);
+  output_blocks_ = CeilDiv(output_channels_, output_block_);
+  const int64_t vectors = CeilDiv(output_block_, tiles_.vector_lanes);
+  // Two vectors by many rows; three where that leaves less over.
+  panel_vectors_ = std::min<int64_t>(vectors, vectors % 2 == 0 ? 2 : 3);
+  // An odd number of cache lines keeps pixels apart in the L1's sets.
+  lane_step_ = RoundUp(output_block_, std::max(16, tiles_.vector_lanes));
+  if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;
+  const int64_t most = std::min(kSlabFloats / std::max<int64_t>(1, slab_floats_), kTileFloats / (taps_ * lane_step_));
+  input_block_ = EvenBlock(input_channels_, most);
+  input_blocks_ = CeilDiv(input_channels_, input_block_);
+}
+
+void WeightsStep::ChooseSegments(const Geometry& g) {
+  const int64_t all = std::max<int64_t>(1, jobs(g.groups)), strips = strips_.count();
+  const int64_t affordable =
+      kMostPartialBytes / std::max<int64_t>(1, all * tile_floats() * static_cast<int64_t>(sizeof(float)));
+  segments_ = std::clamp<int64_t>(CeilDiv(kEnoughJobs, all), 1, std::max<int64_t>(1, std::min(strips, affordable)));
+  segment_strips_ = std::max<int64_t>(1, CeilDiv(strips, segments_));
+  segments_ = std::max<int64_t>(1, CeilDiv(strips, segment_strips_));
+}
+
+void WeightsStep::CountWork(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  const double scale = static_cast<double>(tiles_.vector_lanes) / 16;
+  const double pixels = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2]);
+  const double vectors = static_cast<double>(CeilDiv(output_block_, tiles_.vector_lanes) * output_blocks_) * scale;
+  const double columns = static_cast<double>(input_channels_ * taps_), strips = static_cast<double>(strips_.count());
+  const double pieces =
+      strips * static_cast<double>(CeilDiv(strips_.columns(), piece_columns_) * CeilDiv(strips_.rows(), piece_rows_));
+  const double rows = static_cast<double>(tiles_.tiles[panel_vectors_ - 1].most_rows);
+  const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
+                     problem.rule.input_rounding == numerics::InputRounding::kNone;
+  const double slab_rows =
+      static_cast<double>(input_channels_ * output_blocks_ * g.kernel[0] * g.stride[1] * slab_rows_);
+  work_ =
+      pixels * vectors *
+          (columns / kEfficiency +
+           static_cast<double>(input_blocks_) * (kWorkATransposedVector + (plain ? 0 : kWorkAConvertedVector))) +
+      pieces * vectors * columns * (kWorkATileVector + kWorkATileCall / (static_cast<double>(panel_vectors_) * rows)) +
+      strips * slab_rows *
+          (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0)) +
+           kWorkASlabRow) +
+      static_cast<double>(segments_) *
+          (vectors * 16 * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob);
+  work_ *= static_cast<double>(g.groups);
+}
+
+WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
+  channel_lanes::Carver carver(at);
+  WeightsScratch scratch;
+  scratch.slab = carver.Take<float>(input_block_ * slab_floats_ + kernels::kLineSlack);
+  scratch.line = carver.Take<float>(line_floats() + kernels::kLineSlack);
+  scratch.rows = carver.Take<float>(output_block_ * piece_pixels());
+  scratch.pixels = carver.Take<float>(piece_pixels() * lane_step_);
+  scratch.tiles = carver.Take<float>(tile_floats());
+  scratch.totals = carver.Take<float>(tile_floats());
+  scratch.tap_offsets = carver.Take<int64_t>(columns());
+  scratch.pixel_offsets = carver.Take<int64_t>(piece_pixels());
+  scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.runs = carver.Take<kernels::GatherRun>(piece_rows_);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string WeightsStep::Describe() const {
+  return "strips of " + std::to_string(strips_.rows()) + "x" + std::to_string(strips_.columns()) +
+         " output pixels in pieces of " + std::to_string(piece_rows_) + "x" + std::to_string(piece_columns_) +
+         ", blocks of " + std::to_string(output_block_) + " output by " + std::to_string(input_block_) +
+         " input channels, " + std::to_string(segments_) + " segments";
+}
+
+}  // namespace canopy::conv::tap_rows
