@@ -13,7 +13,8 @@ namespace {
 using base::CeilDiv;
 
 constexpr int64_t kPiecePixels = 256;
-constexpr int64_t kMostRows = 512;  // with kMostLanes: 256 KiB of sums
+constexpr int64_t kLeastRows = 512;  // with kMostLanes: 256 KiB of sums
+constexpr int64_t kMostRows = 2048;  // they then come from the L3
 constexpr int64_t kMostLanes = 128;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kLeastSegmentPixels = 2048;  // adding up partial sums costs little beside
@@ -26,6 +27,7 @@ constexpr double kWorkAStride = 1;      // more where elements lie apart
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkAStore = 2;       // also adding its partial results
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkAFarVector = 3;   // that is not in the L2
 constexpr double kWorkATileCall = 60;
 
 }  // namespace
@@ -42,8 +44,14 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(kPiecePixels / plane, 1, std::max<int64_t>(1, g.batch));
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] <= kPiecePixels;
   pieces_ = {CeilDiv(g.batch, images_), plane, kPiecePixels, whole_rows ? g.output_size[2] : 16};
-  const Cut outputs = MakeCut(g, true), inputs = MakeCut(g, false);
-  cut_ = unfolded_ || inputs.work < outputs.work ? inputs : outputs;
+  cut_ = MakeCut(g, false, kLeastRows);
+  for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
+    for (const bool outputs_are_lanes : {false, true}) {
+      if (outputs_are_lanes && unfolded_) continue;
+      const Cut other = MakeCut(g, outputs_are_lanes, most_rows);
+      if (other.work < cut_.work) cut_ = other;
+    }
+  }
   if (cut_.segments > 1) {
     partial_handle_ =
         ledger->Book("partial weight gradients",
@@ -54,13 +62,13 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
-WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes) const {
+WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes, int64_t most_rows) const {
   Cut cut;
   cut.outputs_are_lanes = outputs_are_lanes;
   cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, kMostLanes);
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
   cut.block =
-      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, kMostRows))));
+      std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
   cut.blocks = CeilDiv(cut.row_channels, cut.block);
   const int64_t jobs = std::max<int64_t>(1, cut.jobs(g.groups)), pieces = pieces_.count();
   const int64_t affordable =
@@ -73,12 +81,13 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes)
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
   const double element = kWorkASlabElem + (unfolded_ ? kWorkAStride : 0);
   const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
+  const double vector = cut.block > kLeastRows ? kWorkAFarVector : kWorkATileVector;
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes());
   cut.work = pixels * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * element +
              (rows_in_place_ ? 0 : pixels * rows * lane_blocks * kWorkAConvertedElem) + calls * kWorkATileCall +
-             static_cast<double>(pieces) * rows * vectors * kWorkATileVector +
+             static_cast<double>(pieces) * rows * vectors * vector +
              static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;
   cut.work *= static_cast<double>(g.groups);
   return cut;

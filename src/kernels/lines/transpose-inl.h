@@ -117,6 +117,10 @@ inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows
         for (int64_t r = 0; r < kLanes; ++r) hn::StoreU(v[r], d, to + offsets[r] + i);
         continue;
       }
+      if (column_count == 1) {  // of planes of 49 pixels
+        TransposeByElements(corner, step, row_count, 1, to + i, offsets);
+        continue;
+      }
 #if HWY_MEM_OPS_MIGHT_FAULT
       (void)row_mask;
       TransposeByElements(corner, step, row_count, column_count, to + i, offsets);
