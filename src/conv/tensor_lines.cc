@@ -113,8 +113,9 @@ void LineReader::FetchRun(int64_t offset, int64_t count, float* to) const {
 
 void LineReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count,
                            float* to) const {
-  if (plain_ && step == 2) {
+  if (dtype_ == numerics::DType::kFloat32 && step == 2) {
     kernels::Lines().every_second(reinterpret_cast<const float*>(base_) + offset, row_step, rows, count, to);
+    if (!plain_) load_row_(to, rows * count, to);
   } else {
     const int64_t bytes = numerics::ElementBytes(dtype_);
     for (int64_t r = 0; r < rows; ++r)

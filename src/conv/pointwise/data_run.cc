@@ -155,19 +155,41 @@ class DataRun {
     const int64_t sources = CountOf(c), stride = view.source_stride;
     const int64_t offset = block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * stride +
                            block.first * view.result_stride;
-    const bool runs = view.runs == channel_lanes::WeightView::Runs::kResultChannels;
-    const int64_t together = runs ? kPackedTogether : sources;
-    for (int64_t k = 0; k < sources; k += together) {
-      const int64_t count = std::min(together, sources - k);
-      const float* direct = runs ? weight_.Direct(offset + k * stride, 1) : nullptr;
+    if (view.runs == channel_lanes::WeightView::Runs::kResultChannels) {
+      return PackRuns(block, offset, sources, scratch, to);
+    }
+    for (int64_t panel = 0; panel < block.row_panels; ++panel) {
+      const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
+      channel_lanes::PackWeights(weight_, view, {offset + row * view.result_stride, sources, rows, rows}, scratch.lines,
+                                 scratch.weight_offsets, to + row * sources);
+    }
+  }
+
+  // The same where result channels lie side by side: a few source channels at a time for all panels, while the next
+  // ones are asked for.
+  void PackRuns(const Block& block, int64_t offset, int64_t sources, const DataScratch& scratch, float* to) const {
+    constexpr int64_t kRoom = channel_lanes::kLines * channel_lanes::kLine;
+    const int64_t stride = s_.weight_.source_stride, room = kRoom / block.channels;
+    for (int64_t k = 0, count; k < sources; k += count) {
+      const int64_t at = offset + k * stride;
+      count = std::min({kPackedTogether, sources - k, std::max<int64_t>(1, room)});
+      for (int64_t i = k + count; i < std::min(k + 2 * count, sources); ++i) {
+        weight_.Prefetch(offset + i * stride, block.channels);
+      }
+      const float* from = weight_.Direct(at, 1);
+      const bool converted = from == nullptr && room > 0;
+      for (int64_t i = 0; converted && i < count; ++i) {
+        weight_.FetchRun(at + i * stride, block.channels, scratch.lines.lines + i * block.channels);
+      }
+      const int64_t from_step = converted ? block.channels : stride;
+      if (converted) from = scratch.lines.lines;
       for (int64_t panel = 0; panel < block.row_panels; ++panel) {
         const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
-        float* at = to + row * sources + k * rows;
-        if (direct != nullptr) {
-          kernels::Lines().copy_rows(direct + row, stride, count, rows, at, rows);
+        float* packed = to + row * sources + k * rows;
+        if (from == nullptr) {
+          weight_.FetchRun(at + row, rows, packed);
         } else {
-          channel_lanes::PackWeights(weight_, view, {offset + k * stride + row * view.result_stride, count, rows, rows},
-                                     scratch.lines, scratch.weight_offsets, at);
+          kernels::Lines().copy_rows(from + row, from_step, count, rows, packed, rows);
         }
       }
     }

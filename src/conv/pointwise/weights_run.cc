@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kPiecesASum = 32;  // pieces whose sums are added up before a further level is opened
 
+constexpr int64_t kRowsAhead = 8;  // are asked for while one is converted
+
 }  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
@@ -157,6 +159,7 @@ class WeightsRun {
     const int64_t row = span.images * span.pixels;
     for (int64_t n = 0; n < span.images; ++n) {
       for (int64_t r = 0; r < block.rows; ++r) {
+        rows_.Prefetch(offset + n * rows_operand_.strides[0] + (r + kRowsAhead) * stride, span.pixels);
         rows_.FetchRun(offset + n * rows_operand_.strides[0] + r * stride, span.pixels,
                        scratch.rows + r * row + n * span.pixels);
       }

@@ -13,9 +13,11 @@ namespace {
 using base::CeilDiv;
 
 constexpr int64_t kPiecePixels = 256;
-constexpr int64_t kLeastRows = 512;  // with kMostLanes: 256 KiB of sums
-constexpr int64_t kMostRows = 2048;  // they then come from the L3
-constexpr int64_t kMostLanes = 128;
+constexpr int64_t kLeastRows = 512;  // with kLeastLanes: 256 KiB of sums
+constexpr int64_t kMostRows = 2048;
+constexpr int64_t kLeastLanes = 128;
+constexpr int64_t kMostLanes = 512;
+constexpr int64_t kMostSums = 2048 * 128;  // they then come from the L3
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kLeastSegmentPixels = 2048;  // adding up partial sums costs little beside
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
@@ -44,12 +46,15 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(kPiecePixels / plane, 1, std::max<int64_t>(1, g.batch));
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] <= kPiecePixels;
   pieces_ = {CeilDiv(g.batch, images_), plane, kPiecePixels, whole_rows ? g.output_size[2] : 16};
-  cut_ = MakeCut(g, false, kLeastRows);
-  for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
-    for (const bool outputs_are_lanes : {false, true}) {
-      if (outputs_are_lanes && unfolded_) continue;
-      const Cut other = MakeCut(g, outputs_are_lanes, most_rows);
-      if (other.work < cut_.work) cut_ = other;
+  cut_ = MakeCut(g, false, kLeastRows, kLeastLanes);
+  for (const bool outputs_are_lanes : {false, true}) {
+    if (outputs_are_lanes && unfolded_) continue;
+    for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
+      for (int64_t most_lanes = kLeastLanes; most_lanes <= kMostLanes; most_lanes *= 2) {
+        if (most_rows * most_lanes > kMostSums) continue;
+        const Cut other = MakeCut(g, outputs_are_lanes, most_rows, most_lanes);
+        if (other.work < cut_.work) cut_ = other;
+      }
     }
   }
   if (cut_.segments > 1) {
@@ -62,10 +67,11 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
-WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes, int64_t most_rows) const {
+WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes, int64_t most_rows,
+                                      int64_t most_lanes) const {
   Cut cut;
   cut.outputs_are_lanes = outputs_are_lanes;
-  cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, kMostLanes);
+  cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, most_lanes);
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
   cut.block =
       std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
@@ -81,7 +87,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
   const double element = kWorkASlabElem + (unfolded_ ? kWorkAStride : 0);
   const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
-  const double vector = cut.block > kLeastRows ? kWorkAFarVector : kWorkATileVector;
+  const double vector = cut.tiles_floats() > kLeastRows * kLeastLanes ? kWorkAFarVector : kWorkATileVector;
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes());

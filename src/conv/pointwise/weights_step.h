@@ -51,7 +51,7 @@ class WeightsStep : public Step {
     int64_t tiles_floats() const { return block * panels.block_lanes(); }
   };
 
-  Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows) const;
+  Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, int64_t most_lanes) const;
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded
