@@ -154,7 +154,8 @@ inline void DrawDepthwise(Draw* draw, Geometry* g) {
 }
 
 // What the fast algorithms serve, which random geometries hardly meet: one or more tiles an axis, with and without
-// rests, padding up to whole tiles of it, and now and then more source channels than one tile product has terms.
+// rests, padding up to whole tiles of it, a stride at times, and now and then more source channels than one tile
+// product has terms.
 inline void DrawFast(Draw* draw, Geometry* g) {
   const int64_t channels[] = {16, 17, 24, 31, 33, 48, 66};
   g->batch = (*draw)(1, 3);
@@ -167,8 +168,13 @@ inline void DrawFast(Draw* draw, Geometry* g) {
   const bool plane = g->kernel[1] == 3 && g->kernel[2] == 3;
   g->output_size = {(*draw)(1, plane ? 3 : 6), (*draw)(1, plane ? 10 : 6), (*draw)(1, 14)};
   for (int a = 0; a < 3; ++a) {
+    if (g->kernel[a] == 3 && (*draw)(0, 2) == 0) {
+      g->stride[a] = (*draw)(1, 2);
+      g->kernel[a] = (*draw)(g->stride[a] + 1, 2 * g->stride[a] + 3);
+    }
     g->pad_begin[a] = (*draw)(0, 5) == 0 ? (*draw)(3, 7) : (*draw)(0, 2);
-    g->input_size[a] = std::max<int64_t>(1, g->output_size[a] + g->kernel[a] - 1 - g->pad_begin[a] - (*draw)(0, 2));
+    const int64_t reach = (g->output_size[a] - 1) * g->stride[a] + g->kernel[a];
+    g->input_size[a] = std::max<int64_t>(1, reach - g->pad_begin[a] - (*draw)(0, 2));
   }
 }
 

@@ -19,7 +19,6 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   for (int axis = 0; axis < 3; ++axis) {
-    if (computation == kBackwardWeights && g.stride[axis] != 1) return "the stride is not 1";
     if (g.kernel[axis] > 1 && g.dilation[axis] > kMostDilation) return "the dilation is more than 4";
   }
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
@@ -30,8 +29,10 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
                ? "no few terms of 2 to 4 offsets along an axis make up the kernel, or what a stride leaves of it"
                : "";
   }
-  if (!WeightsShape(g.kernel, g.dilation).served)
-    return "the kernel has not 3 offsets along one axis or two, and 1 or up to 4 depths without dilation";
+  if (!WeightsShape(g).served) {
+    return "along one axis or two, 2 to 5 offsets that a stride leaves do not make up the kernel, with up to 4 depths "
+           "without stride and dilation";
+  }
   if (g.batch == 0 || g.output_size[0] * g.output_size[1] * g.output_size[2] == 0) {
     return "there is nothing to sum";
   }

@@ -6,8 +6,7 @@
 
 namespace canopy::conv::winograd {
 
-// Results, source pixels and kernel offsets of an axis. Weight gradients exchange results and kernel.
-inline constexpr int64_t kTile = 4, kWindow = 6, kKernel = 3;
+inline constexpr int64_t kWindow = 6;  // source pixels of a tile along an axis
 
 }  // namespace canopy::conv::winograd
 

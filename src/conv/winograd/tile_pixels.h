@@ -14,13 +14,13 @@
 namespace canopy::conv::winograd {
 
 // Tiles of `window` pixels, `dilation` from pixel to pixel; tile 0 begins at pixel `first` of the slab or outside it.
-// As many tiles as the dilation begin at neighbouring pixels, the next as many `step` * dilation further.
+// `comb` tiles begin at neighbouring pixels, the next as many `step` * dilation further.
 struct TileLattice {
-  Extent3 first, step, window, dilation;
+  Extent3 first, step, window, dilation, comb;
 
   int64_t Begin(int axis, int64_t tile) const {
-    const int64_t comb = dilation[axis];
-    return first[axis] + tile / comb * comb * step[axis] + tile % comb;
+    const int64_t begin = first[axis] + tile % comb[axis];
+    return begin + tile / comb[axis] * step[axis] * dilation[axis];
   }
 };
 

@@ -37,15 +37,24 @@ constexpr double kWorkATileCall = 60;
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkAPartial = 1;     // adding one element of a segment
 constexpr double kWorkARegion = 40000;  // threads wait for one another, and for what others wrote
-// A vector of an input or output tile, transformed; a tile of a panel, whatever its vectors; a vector of products
-// transformed back.
+// A vector of an input tile, or of an output tile of 4 an axis, transformed; a tile of a panel, whatever its vectors; a
+// vector of products transformed back to 3 taps an axis.
 struct TransformCosts {
   double input, output, input_list, output_list, back;
 };
 constexpr TransformCosts kLineCosts = {55, 40, 50, 40, 42};
 constexpr TransformCosts kSquareCosts = {330, 200, 360, 180, 250};
 
-const TransformCosts& CostsOf(const WeightsShape& shape) { return shape.axes == 1 ? kLineCosts : kSquareCosts; }
+// Other sizes cost as many loads and stores more or fewer.
+TransformCosts CostsOf(const WeightsShape& shape) {
+  TransformCosts costs = shape.axes == 1 ? kLineCosts : kSquareCosts;
+  const auto moves = [&](int64_t side) {
+    return static_cast<double>(shape.points() + (shape.axes == 1 ? side : side * side));
+  };
+  costs.output *= moves(kWindow + 1 - shape.side) / moves(4);
+  costs.back *= moves(shape.side) / moves(3);
+  return costs;
+}
 
 // The size of pieces alike, of at most about `most`.
 int64_t Alike(int64_t count, int64_t most) {
@@ -111,19 +120,19 @@ void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, bool* chosen) {
 // takes, for few to be read twice. Where the kernel has depths, or the depth is transformed, neighbouring depths share
 // what is transformed: then as many of those first.
 TileBands WeightsStep::ChooseBands(int64_t most_tiles, int64_t most_depths) const {
-  const auto pixels = [&](int axis, int64_t tiles) { return tiles * shape_.tile[axis] + shape_.Margin(axis); };
+  const auto pixels = [&](int axis, int64_t tiles) { return shape_.Reach(axis, tiles * shape_.tile[axis]); };
   Extent3 extent{1, 1, 1};
   const bool deep = shape_.depths > 1;
   if (deep) extent[0] = Alike(grid_[0], most_depths);
-  const int64_t most_columns = kMostBandPixels / shape_.tile[2];
+  const int64_t most_columns = kMostBandPixels / (shape_.tile[2] * shape_.stride[1] * shape_.stride[2]);
   extent[2] = Alike(grid_[2], deep ? std::min(most_columns, most_tiles / extent[0]) : most_columns);
   const int64_t column_floats = pixels(2, extent[2]) * kWidestPanel;
   if (shape_.in_depth()) {
-    const int64_t most = kSlabFloats / (column_floats * pixels(1, 1) * shape_.tile[0]);
+    const int64_t most = kSlabFloats / (column_floats * pixels(1, 1) * shape_.tile[0] * shape_.stride[0]);
     extent[0] = Alike(grid_[0], std::max(kFewestBandTiles, most));
   }
   const int64_t slice_depths = shape_.in_depth() ? pixels(0, extent[0]) : 1;
-  const int64_t most_rows = kSlabFloats / (column_floats * slice_depths * shape_.tile[1]);
+  const int64_t most_rows = kSlabFloats / (column_floats * slice_depths * shape_.tile[1] * shape_.stride[1]);
   extent[1] = Alike(grid_[1], deep ? std::min(most_rows, most_tiles / (extent[0] * extent[2])) : most_rows);
   for (int axis = 0; axis < 3; ++axis) extent[axis] = RoundUp(extent[axis], shape_.dilation[axis]);
   return TileBands(g_.batch, grid_, extent);
@@ -166,7 +175,7 @@ void WeightsStep::CutSegments(WeightsCut* cut) const {
 }
 
 double WeightsStep::WorkOf(const WeightsCut& cut) const {
-  const double channels = static_cast<double>(input_channels_), points = static_cast<double>(shape_.points());
+  const double channels = static_cast<double>(input_channels_), points = static_cast<double>(shape_.NeededPoints());
   const double vectors = static_cast<double>(RoundUp(output_channels_, kVector) / kVector);
   const double depths = static_cast<double>(shape_.depths), chunks = static_cast<double>(cut.chunks);
   double pairs = static_cast<double>(g_.batch * grid_[1] * grid_[2]);  // of tiles that meet
@@ -187,9 +196,9 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
       points * channels * vectors * (pairs / kEfficiency + sums * kWorkASum) + calls * kWorkATileCall;
   const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
   const double turns = segments * static_cast<double>(CeilDiv(cut.segment_chunks, cut.turn_chunks()));
-  const double back =
-      channels * vectors *
-      (turns * depths * CostsOf(shape_).back + kVector * taps * (kWorkAStore + (segments - 1) * kWorkAPartial));
+  const double back = channels * vectors *
+                      (turns * static_cast<double>(shape_.products()) * CostsOf(shape_).back +
+                       kVector * taps * (kWorkAStore + (segments - 1) * kWorkAPartial));
   const double alone = static_cast<double>(g_.groups) * (TransformWork(cut) + products + back);
   if (cut.apart || alone < kSerialWork) return alone;
   return alone + (2 * chunks + 1) * static_cast<double>(Blocks(cut)) * kWorkARegion;
@@ -210,8 +219,9 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
   const auto slab = [&](bool inputs) {  // elements a tile and channel
     double elems = 1;
     for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
-      const int64_t pixels = band[axis] * shape_.tile[axis] + (inputs ? shape_.Margin(axis) : 0);
-      elems *= static_cast<double>(std::min(pixels, g_.output_size[axis])) / static_cast<double>(band[axis]);
+      const int64_t outputs = std::min(band[axis] * shape_.tile[axis], g_.output_size[axis]);
+      const int64_t pixels = inputs ? std::min(shape_.Reach(axis, outputs), g_.input_size[axis]) : outputs;
+      elems *= static_cast<double>(pixels) / static_cast<double>(band[axis]);
     }
     return elems;
   };
@@ -224,9 +234,11 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
   const double input_vectors = static_cast<double>(RoundUp(input_channels_, kVector) / kVector);
   const double input_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel));
   const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
-  const TransformCosts& costs = CostsOf(shape_);
+  const TransformCosts costs = CostsOf(shape_);
+  const double residues = static_cast<double>(shape_.residues());
   return input_tiles * input_turns *
-             (input_vectors * (kVector * slab(true) * kWorkASlabElem + costs.input) + input_panels * costs.input_list) +
+             (input_vectors * (kVector * slab(true) * kWorkASlabElem + residues * costs.input) +
+              input_panels * residues * costs.input_list) +
          tiles * output_turns *
              (vectors * (kVector * slab(false) * kWorkASlabElem + costs.output) + output_panels * costs.output_list);
 }

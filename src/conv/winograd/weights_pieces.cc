@@ -16,8 +16,7 @@ struct WeightsPieces::Piece {
   int64_t panel;  // of the block
   int64_t slice;  // of the band's
   SlabShape slab;
-  Extent3 first;   // pixel of the slab with which tile 0 begins
-  Extent3 window;  // pixels of a tile
+  Extent3 first;  // pixel of the slab with which tile 0 begins
   Extent3 tiles;
 };
 
@@ -31,20 +30,33 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
   std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
   const kernels::WinogradKernels& kernels = kernels::Winograd(cut_.shape.axes);
-  const auto transform = piece.inputs ? kernels.input : kernels.kernel[kTile];
   const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
-  float* to = piece.inputs ? tiles.inputs + piece.panel * cut_.inputs_floats()
-                           : tiles.outputs + cut_.outputs_at(block.lanes, piece.panel);
-  to += (place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles) * slab.panel;
+  const int64_t first = place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles;
   const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
   const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
-  TilePixels pixels(slab, {piece.first, cut_.shape.tile, piece.window, cut_.shape.dilation});
-  for (int64_t d = 0; d < piece.tiles[0]; ++d) {
-    for (int64_t h = 0; h < piece.tiles[1]; ++h) {
-      for (int64_t w = 0; w < piece.tiles[2]; ++w, to += slab.panel) {
-        transform(scratch.slab, pixels.At({d, h, w}), lanes, to, step);
+  const auto transform_all = [&](kernels::WinogradInFn transform, const TileLattice& lattice, float* to) {
+    TilePixels pixels(slab, lattice);
+    to += first * slab.panel;
+    for (int64_t d = 0; d < piece.tiles[0]; ++d) {
+      for (int64_t h = 0; h < piece.tiles[1]; ++h) {
+        for (int64_t w = 0; w < piece.tiles[2]; ++w, to += slab.panel) {
+          transform(scratch.slab, pixels.At({d, h, w}), lanes, to, step);
+        }
       }
     }
+  };
+  const WeightsShape& shape = cut_.shape;
+  if (!piece.inputs) {
+    const int64_t side = kWindow + 1 - shape.side;
+    transform_all(kernels.kernel[side], {piece.first, shape.tile, shape.tile, shape.dilation, shape.dilation},
+                  tiles.outputs + cut_.outputs_at(block.lanes, piece.panel));
+    return;
+  }
+  for (int64_t residue = 0; residue < shape.residues(); ++residue) {
+    Extent3 begin = shape.ResidueAt(residue);
+    for (int axis = 0; axis < 3; ++axis) begin[axis] += piece.first[axis];
+    transform_all(kernels.input, {begin, shape.tile, shape.window, shape.InputStep(), shape.dilation},
+                  tiles.inputs + (residue * cut_.input_panels + piece.panel) * cut_.inputs_floats());
   }
 }
 
@@ -80,15 +92,14 @@ void WeightsPieces::TakePixels(const TileBand& band, Piece* piece) const {
   const Geometry& g = p_.geometry;
   const WeightsShape& shape = cut_.shape;
   const Extent3& size = piece->inputs ? g.input_size : g.output_size;
-  piece->window = piece->inputs ? shape.window : shape.tile;
   piece->tiles = band.count;
   for (int axis = 0; axis < 3; ++axis) {
     const int64_t first = band.first[axis] * shape.tile[axis];
     // Of the input, only what some output reaches: a tap that never meets any then has a gradient of exactly 0.
     const int64_t outputs = std::min(band.count[axis] * shape.tile[axis], g.output_size[axis] - first);
-    const int64_t begin = first - (piece->inputs ? g.pad_begin[axis] : 0);
+    const int64_t begin = piece->inputs ? first * shape.stride[axis] - g.pad_begin[axis] : first;
     const int64_t low = std::clamp<int64_t>(begin, 0, size[axis]);
-    const int64_t end = begin + outputs + (piece->inputs ? shape.Margin(axis) : 0);
+    const int64_t end = begin + (piece->inputs ? shape.Reach(axis, outputs) : outputs);
     const int64_t high = std::clamp<int64_t>(end, low, size[axis]);
     piece->slab.axes[axis] = {low, 1, high - low};
     piece->first[axis] = begin - low;

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weight gradients transform: one axis or two on which the kernel has 3 offsets, where 4 outputs under 6 inputs
-// make a tile. On the others a tile is one position. Where the depth is not transformed, each offset of the kernel's
-// depth is a product of its own over the same tiles: of output tiles by the input tiles that many depths further.
+// What weight gradients transform: one axis or two on which the kernel has 2 to 5 offsets, where `side` offsets come of
+// tiles of 7 - side outputs under 6 inputs. On the others a tile is one position. Where the depth is not transformed,
+// each offset of the kernel's depth is a product of its own over the same tiles: of output tiles by the input tiles
+// that many depths further.
+//
+// A kernel with a stride s meets inputs of residue a (modulo s, from the padding's begin) with its offsets a, a + s,
+// ... alone, without stride. So each residue is a product of its own, too: of the same output tiles by input tiles
+// whose pixels are s apart. One that has fewer offsets than `side` does not need the point at infinity, which only the
+// last offset has a part of.
 #ifndef CANOPY_CONV_WINOGRAD_WEIGHTS_SHAPE_H_
 #define CANOPY_CONV_WINOGRAD_WEIGHTS_SHAPE_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/checked_math.h"
@@ -16,42 +23,97 @@ namespace canopy::conv::winograd {
 
 struct WeightsShape {
   static constexpr int64_t kMostDepths = 4;
+  static constexpr int64_t kMostOffsets = kernels::kMostWinogradKernel * kernels::kMostWinogradKernel;
 
   WeightsShape() = default;
-  WeightsShape(const Extent3& kernel, const Extent3& dilations) {
+  explicit WeightsShape(const Geometry& g) {
     bool rest = true;  // of the axes is served
     for (int axis = 2; axis >= 0; --axis) {
-      if (kernel[axis] == kKernel && axes < 2) {
+      const bool whole = g.stride[axis] == 1 || g.dilation[axis] == 1;
+      const int64_t offsets = base::CeilDiv(g.kernel[axis], g.stride[axis]);
+      if (axes < 2 && whole && offsets >= kernels::kLeastWinogradKernel && offsets <= kernels::kMostWinogradKernel) {
         ++axes;
-        tile[axis] = kTile;
+        side = std::max(side, offsets);
         window[axis] = kWindow;
-        dilation[axis] = dilations[axis];
-        taps *= kKernel;
-      } else if (axis == 0 && kernel[0] <= kMostDepths && (kernel[0] == 1 || dilations[0] == 1)) {
-        depths = kernel[0];
+        kernel[axis] = g.kernel[axis];
+        stride[axis] = g.stride[axis];
+        dilation[axis] = g.dilation[axis];
+      } else if (axis == 0 && g.stride[0] == 1 && g.kernel[0] <= kMostDepths &&
+                 (g.kernel[0] == 1 || g.dilation[0] == 1)) {
+        depths = g.kernel[0];
       } else {
-        rest = rest && kernel[axis] == 1;
+        rest = rest && g.kernel[axis] == 1 && g.stride[axis] == 1;
       }
+    }
+    for (int axis = 0; axis < 3; ++axis) {
+      if (transforms(axis)) tile[axis] = kWindow + 1 - side;
     }
     served = rest && axes > 0;
   }
 
+  bool transforms(int axis) const { return window[axis] > 1; }
+  bool in_depth() const { return transforms(0); }
   int64_t points() const { return kernels::WinogradPoints(axes); }
-  int64_t all_taps() const { return depths * taps; }
-  bool in_depth() const { return tile[0] > 1; }
+  int64_t residues() const { return stride[0] * stride[1] * stride[2]; }
+  int64_t products() const { return depths * residues(); }
+  int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }  // kernel offsets that products of a depth give
+  int64_t all_taps() const { return depths * taps(); }
   // Of an image along an axis.
   int64_t Tiles(int axis, int64_t outputs) const {
     return base::CeilDiv(outputs, tile[axis] * dilation[axis]) * dilation[axis];
   }
-  // Inputs that adjoining tiles reach besides as many as they have outputs.
-  int64_t Margin(int axis) const { return (window[axis] - tile[axis]) * dilation[axis]; }
+  // Inputs that adjoining outputs reach.
+  int64_t Reach(int axis, int64_t outputs) const {
+    return outputs == 0 ? 0 : (outputs - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1;
+  }
+  // From each pixel of an input tile to the next.
+  Extent3 InputStep() const { return {dilation[0] * stride[0], dilation[1] * stride[1], dilation[2] * stride[2]}; }
+
+  // Its inputs, from those of residue 0.
+  Extent3 ResidueAt(int64_t residue) const {
+    return {residue / (stride[1] * stride[2]), residue / stride[2] % stride[1], residue % stride[2]};
+  }
+  int64_t Offsets(int axis, int64_t residue) const { return base::CeilDiv(kernel[axis] - residue, stride[axis]); }
+  // Whether the products at a point have a part in some offset.
+  bool Needs(const Extent3& residue, int64_t point) const {
+    for (int axis = 2; axis >= 0; --axis) {
+      if (!transforms(axis)) continue;
+      if (point % kWindow == kWindow - 1 && Offsets(axis, residue[axis]) < side) return false;
+      point /= kWindow;
+    }
+    return true;
+  }
+  int64_t NeededPoints() const {  // of all residues
+    int64_t points = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!transforms(axis)) continue;
+      int64_t sum = 0;
+      for (int64_t a = 0; a < stride[axis]; ++a) sum += Offsets(axis, a) < side ? kWindow - 1 : kWindow;
+      points *= sum;
+    }
+    return points;
+  }
+  // Which tap result `index` of a product is, or `none`.
+  int64_t TapOf(const Extent3& residue, int64_t index, int64_t none) const {
+    int64_t tap = 0, next = 1;
+    for (int axis = 2; axis >= 0; --axis) {
+      if (!transforms(axis)) continue;
+      const int64_t offset = residue[axis] + index % side * stride[axis];
+      if (offset >= kernel[axis]) return none;
+      tap += offset * next;
+      next *= kernel[axis];
+      index /= side;
+    }
+    return tap;
+  }
 
   bool served = false;
   int axes = 0;                            // transformed
+  int64_t side = 0;                        // kernel offsets of a product along each of them
   Extent3 tile{1, 1, 1}, window{1, 1, 1};  // outputs and inputs of a tile
-  Extent3 dilation{1, 1, 1};               // from each of them to the next, as in tiling.h
-  int64_t taps = 1;                        // kernel offsets that one product gives
-  int64_t depths = 1;                      // products
+  Extent3 kernel{1, 1, 1}, stride{1, 1, 1};
+  Extent3 dilation{1, 1, 1};  // from each output of a tile to the next, as in tiling.h
+  int64_t depths = 1;         // of the kernel, where those are products
 };
 
 }  // namespace canopy::conv::winograd

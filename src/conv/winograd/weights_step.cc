@@ -16,7 +16,7 @@ constexpr int64_t kOverflowed = -1;  // bytes that no ledger takes
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : g_(problem.geometry), shape_(g_.kernel, g_.dilation), direct_(problem, &direct_ledger_) {
+    : g_(problem.geometry), shape_(g_), direct_(problem, &direct_ledger_) {
   input_channels_ = g_.group_input_channels();
   output_channels_ = g_.group_output_channels();
   for (int axis = 0; axis < 3; ++axis) grid_[axis] = shape_.Tiles(axis, g_.output_size[axis]);
@@ -62,9 +62,9 @@ WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* byte
   channel_lanes::Carver carver(at);
   const int64_t depths = shape_.depths;
   WeightsTiles tiles;
-  tiles.inputs = carver.Take<float>(cut.input_panels * cut.inputs_floats());
+  tiles.inputs = carver.Take<float>(shape_.residues() * cut.input_panels * cut.inputs_floats());
   tiles.outputs = carver.Take<float>(cut.output_blocks_kept() * cut.output_panels() * cut.outputs_floats());
-  tiles.products = carver.Take<float>(depths * cut.block_products() * cut.products_floats());
+  tiles.products = carver.Take<float>(shape_.products() * cut.block_products() * cut.products_floats());
   tiles.runs = carver.Take<kernels::GatherRun>(depths * cut.most_runs());
   tiles.sums = carver.Take<TileSum>(depths * cut.most_sums());
   tiles.sum_counts = carver.Take<int64_t>(depths);
@@ -78,13 +78,13 @@ WeightsScratch WeightsStep::ScratchAt(const WeightsCut& cut, char* at, int64_t* 
   int64_t input = 1, output = 1;  // pixels of a slice
   for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
     const int64_t pixels = cut.bands.extent()[axis] * shape_.tile[axis];
-    input *= pixels + shape_.Margin(axis);
+    input *= shape_.Reach(axis, pixels);
     output *= pixels;
   }
   scratch.slab = carver.Take<float>(std::max((input + 1) * cut.inputs_panel, (output + 1) * cut.row_lanes()));
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
-  scratch.taps = carver.Take<float>(kStoreRows * shape_.all_taps() * cut.row_lanes());
+  scratch.taps = carver.Take<float>((kStoreRows * shape_.all_taps() + 1) * cut.row_lanes());
   if (cut.apart) {
     int64_t tiles_bytes = 0;
     TilesAt(cut, nullptr, &tiles_bytes);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward weights of kernels with 3 offsets along one axis or two, F(3, 4) along each: the gradient of the output is
-// cut into tiles of 4 an axis, each under a tile of 6 of the input. With the tiles transformed to 6 points an axis,
+// Backward weights of kernels with 2 to 5 offsets along one axis or two, F(2, 5) to F(5, 2) along each: the gradient of
+// the output is cut into tiles of 5 to 2 an axis, each under a tile of 6 of the input. With the tiles transformed to 6
+// points an axis,
 //   products[point][input channel][output channel] = sum over tiles of inputs[point][tile][input channel] *
 //                                                    outputs[point][tile][output channel],
-// and a transform back gives the 3 taps an axis, for each depth of the kernel (weights_shape.h). A chunk of tiles is
-// transformed for a block of input by a block of output channels, then multiplied, then the next chunk is added.
+// and a transform back gives the taps, for each depth of the kernel and residue of its stride (weights_shape.h). A
+// chunk of tiles is transformed for a block of input by a block of output channels, then multiplied, then the next
+// chunk is added.
 //
 // Where there are blocks and chunks enough, each thread takes a block and a segment of the chunks and works apart, and
 // segments, whose number depends on the problem only, are added in order. Else all threads work on one block together,
@@ -35,9 +37,9 @@ struct TileSum {
 
 // Of one chunk and block.
 struct WeightsTiles {
-  float* inputs;             // [panel][point][tile][channel of the panel]
-  float* outputs;            // likewise
-  float* products;           // [kernel depth][input panel][output panel][point][input channel][output channel]
+  float* inputs;             // [residue][panel][point][tile][channel of the panel]
+  float* outputs;            // [panel][point][tile][channel of the panel]
+  float* products;           // [kernel depth][residue][input panel][output panel][point][input channel][output channel]
   kernels::GatherRun* runs;  // [kernel depth][run]: which tiles meet
   TileSum* sums;             // [kernel depth][sum]
   int64_t* sum_counts;       // [kernel depth]
@@ -47,7 +49,7 @@ struct WeightsTiles {
 struct WeightsScratch {
   float* slab;  // of a slice of a band, and a pixel of zeros behind it
   channel_lanes::SlabScratch lines;
-  float* taps;  // [kStoreRows][tap][lanes of a panel]
+  float* taps;  // [kStoreRows][tap][lanes of a panel], and a line that nobody reads
   // Where threads work apart.
   WeightsTiles tiles;
   float* sums;  // [input panel][output panel][input channel][tap][output channel]
@@ -87,7 +89,7 @@ struct WeightsCut {
   int64_t outputs_at(int64_t lane_block, int64_t panel) const {
     return ((all_outputs ? lane_block : 0) * output_panels() + panel) * outputs_floats();
   }
-  int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth
+  int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth and residue
   int64_t taps_floats() const { return inputs_panel * shape.all_taps() * row_lanes(); }
   int64_t sums_floats() const { return block_products() * taps_floats(); }  // of a block
 };
