@@ -7,7 +7,6 @@
 #include "conv/pixel_lanes/data_step.h"
 #include "conv/planes/sheet.h"
 #include "exec/pool.h"
-#include "kernels/planes/contract.h"
 
 namespace canopy::conv::pixel_lanes {
 
@@ -292,20 +291,9 @@ class DataRun {
     }
     planes::PlanePart part = PartOf(*even, piece);
     part.columns += PartOf(*odd, piece).columns;
-    const int64_t row = part.row_step * s_.result_.strides[3];
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(part.columns)};
     for (int64_t c = 0; c < s_.result_channels_ && part.rows > 0; ++c) {
       const int64_t plane = ResultPlane(*even, piece, group * s_.result_channels_ + c);
-      kernels::PlaneRows rows{results, s_.pitch_, result_planes_.Direct(plane, part), row, part.rows, part.columns};
-      if (rows.to != nullptr) {
-        kernels::Planes().mesh(rows, odd_results);
-      } else {
-        const int64_t first = plane + part.first_row * s_.result_.strides[3] + part.first_column;
-        for (int64_t r = 0; r < part.rows; ++r) {
-          kernels::Planes().mesh({results + r * s_.pitch_, 0, line, 0, 1, part.columns}, odd_results + r * s_.pitch_);
-          result_.Store(first + r * row, &whole, 1, 1, line);
-        }
-      }
+      result_planes_.Store(results, odd_results, s_.pitch_, part, line, plane);
       results += s_.position_floats_;
       odd_results += s_.position_floats_;
     }
