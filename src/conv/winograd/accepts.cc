@@ -19,14 +19,17 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   for (int axis = 0; axis < 3; ++axis) {
-    if (g.kernel[axis] > 1 && g.dilation[axis] > kMostDilation) return "the dilation is more than 4";
+    if (computation == kBackwardWeights && g.kernel[axis] > 1 && g.dilation[axis] > kMostDilation) {
+      return "the dilation is more than 4";
+    }
   }
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
     return "a group has fewer than 16 channels";
   }
   if (computation != kBackwardWeights) {
     return Tilings(g, computation == kForward).empty()
-               ? "no few terms of 2 to 4 offsets along an axis make up the kernel, or what a stride leaves of it"
+               ? "no few terms of 2 to 4 offsets along an axis make up the kernel, or what a stride leaves of it, "
+                 "or they are dilated too far"
                : "";
   }
   if (!WeightsShape(g).served) {

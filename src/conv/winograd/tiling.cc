@@ -6,6 +6,8 @@ namespace {
 
 constexpr int64_t kWindow = 6, kTapChoices[] = {2, 3, 4};
 constexpr int64_t kMostStride = 4;
+// Tiles that lie in one another: above, their pixels leave the cache.
+constexpr int64_t kMostCombs = 512, kMostCombsOfSquares = 16;
 // Which axes are transformed, as bits; planes first.
 constexpr unsigned kAxisChoices[] = {0b110, 0b101, 0b011, 0b100, 0b010, 0b001};
 
@@ -48,7 +50,9 @@ std::vector<Tiling> Tilings(const Geometry& g, bool forward) {
         }
         serves = serves && along.terms >= 1 && along.terms <= kMostTerms;
       }
-      if (serves && tiling.terms() <= kMostTerms) tilings.push_back(tiling);
+      const int64_t most_combs = tiling.transformed > 1 ? kMostCombsOfSquares : kMostCombs;
+      serves = serves && tiling.terms() <= kMostTerms && tiling.combs() <= most_combs;
+      if (serves) tilings.push_back(tiling);
     }
   }
   return tilings;

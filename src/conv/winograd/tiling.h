@@ -93,6 +93,7 @@ struct Tiling {
   kernels::WinogradInFn kernel_in() const { return kernels().kernel[taps_side]; }
   kernels::WinogradOutFn result_out() const { return kernels().results[tile_side]; }
   int64_t terms() const { return axes[0].terms * axes[1].terms * axes[2].terms; }
+  int64_t combs() const { return axes[0].comb() * axes[1].comb() * axes[2].comb(); }
   int64_t phases() const { return axes[0].phases * axes[1].phases * axes[2].phases; }
   int64_t products() const { return axes[0].products() * axes[1].products() * axes[2].products(); }
   int64_t points() const { return kernels::WinogradPoints(transformed); }

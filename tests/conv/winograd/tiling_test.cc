@@ -114,9 +114,9 @@ TEST(TilingTest, TileAndTermMakeAWindow) {
 }
 
 TEST(TilingTest, TakesOneAxisOrTwoAndFewTerms) {
-  const auto axes = [](const Extent3& kernel) {
+  const auto axes = [](const Extent3& kernel, const Extent3& dilation = {1, 1, 1}) {
     std::set<int> counts;
-    for (const Tiling& tiling : Tilings(Of(kernel, {1, 1, 1}), true)) counts.insert(tiling.transformed);
+    for (const Tiling& tiling : Tilings(Of(kernel, dilation), true)) counts.insert(tiling.transformed);
     return counts;
   };
   EXPECT_EQ(axes({1, 1, 3}), std::set<int>{1});
@@ -129,6 +129,9 @@ TEST(TilingTest, TakesOneAxisOrTwoAndFewTerms) {
   EXPECT_TRUE(axes({0, 3, 3}).empty());
   EXPECT_TRUE(axes({9, 9, 9}).empty());
   EXPECT_TRUE(axes({int64_t{1} << 40, int64_t{1} << 40, 3}).empty());
+  EXPECT_EQ(axes({1, 3, 3}, {1, 4, 4}), (std::set<int>{1, 2}));
+  EXPECT_EQ(axes({1, 3, 3}, {1, 4, 5}), std::set<int>{1});
+  EXPECT_TRUE(axes({1, 1, 3}, {1, 1, int64_t{1} << 40}).empty());
 }
 
 }  // namespace
