@@ -14,13 +14,13 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kMostChunk = 256;   // of one tile call: FP32 sums stay short
-constexpr int64_t kLeastBlock = 256;  // with kMostChunk: 256 KiB of packed weights
-constexpr int64_t kMostBlock = 1024;  // packed weights then come from the L3
-constexpr int64_t kCachedWeights = kLeastBlock * kMostChunk;
-constexpr int64_t kResultFloats = 80 << 10;  // results of a job: 320 KiB of a 1 MiB L2
-constexpr int64_t kPixelFloats = 16 << 10;   // of a panel: 64 KiB of a 1 MiB L2
-constexpr int64_t kMostTiles = 4;            // side by side
+constexpr int64_t kMostChunk = 256;  // of one tile call: FP32 sums stay short
+constexpr int64_t kBlocks[] = {256, 128, 192, 512, 1024};
+constexpr int64_t kCachedWeights = 256 * kMostChunk;  // of a block: 256 KiB of the L2
+constexpr int64_t kNearWeights = int64_t{1} << 20;    // of all: 4 MiB of the L3
+constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
+constexpr int64_t kMostTiles = 4;                     // side by side
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kSmallPlane = 1024;  // pieces of less would leave much over
 constexpr int64_t kJobsAThread = 6;    // shares out evenly
@@ -30,6 +30,7 @@ constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
 constexpr double kEfficiency = 0.96;          // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;      // transposing one element
 constexpr double kWorkAStreamedWeight = 0.1;  // reading one that is not in the L2
+constexpr double kWorkAFarWeight = 0.5;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element
 constexpr double kWorkAPickedPixel = 6;       // copying one that lies apart
 constexpr double kWorkAConvertedElem = 1;     // converting or storing one element
@@ -60,10 +61,10 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   chunk_ = std::max<int64_t>(1, CeilDiv(source_channels_, chunks));
   panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (chunk_ * lanes()), 1, kMostTiles);
   plane_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  cut_ = MakeCut(g, kLeastBlock);
-  for (int64_t most_rows = 2 * kLeastBlock; most_rows <= kMostBlock; most_rows *= 2) {
-    const Cut larger = MakeCut(g, most_rows);
-    if (larger.work < cut_.work) cut_ = larger;
+  cut_ = MakeCut(g, kBlocks[0]);
+  for (const int64_t most_rows : kBlocks) {
+    const Cut other = MakeCut(g, most_rows);
+    if (other.work < cut_.work) cut_ = other;
   }
   if (cut_.packed_once) {
     weights_handle_ = ledger->Book(
@@ -117,7 +118,8 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double pixel = picked_ ? kWorkAPickedPixel : plain ? kWorkAPackedPixel : kWorkAConvertedElem;
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
   const double stored = spread_ ? reached * kWorkASpreadElem : direct_ ? 0 : rows * lanes * kWorkAConvertedElem;
-  const double streamed = cut.block * chunk_ > kCachedWeights ? kWorkAStreamedWeight : 0;
+  const bool far = cut.pieces.count() > 1 && source_channels_ * result_channels_ > kNearWeights;
+  const double streamed = far ? kWorkAFarWeight : cut.block * chunk_ > kCachedWeights ? kWorkAStreamedWeight : 0;
   return static_cast<double>(g.groups) * blocks *
          (rows * sources * (vectors / kEfficiency + packings * kWorkAPackedWeight + readings * streamed) +
           lanes * sources * pixel + rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall +
