@@ -112,9 +112,7 @@ class Loader {
 
   void Run() {
     const bool by_channels = operand_.strides[1] == 1 && step_ != 1 && s_.channels > 1;
-    if (!by_channels) {
-      for (int64_t i = 0; i < std::min(row_, kLine); ++i) scratch_.offsets[i] = i * s_.images * s_.panel;
-    }
+    if (!by_channels && row_ <= kLine) ListPixels(0, row_);
     for (int64_t n = 0; n < s_.images; ++n) {
       elements_.TakeImage(n);
       for (int64_t d = 0; d < s_.axes[0].count; ++d) {
@@ -134,13 +132,22 @@ class Loader {
     return (s_.axes[axis].begin + index * s_.axes[axis].step) * operand_.strides[2 + axis];
   }
 
+  // Where pixel `i` of a line stands from its first on.
+  int64_t Place(int64_t i) const {
+    const int64_t columns = s_.axes[2].count;
+    return (s_.phases == 1 ? i : i / columns * columns + s_.Column(i % columns)) * s_.images * s_.panel;
+  }
+  void ListPixels(int64_t first, int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) scratch_.offsets[i] = Place(first + i);
+  }
+
   // One row of pixels: `to` is its first pixel in panel 0. All panels of a pixel together: its channels lie side by
   // side.
   void LoadChannelLines(int64_t offset, float* to) const {
-    for (int64_t i = 0; i < row_; ++i, to += s_.images * s_.panel) {
+    for (int64_t i = 0; i < row_; ++i) {
       // Pixels are too far apart for the processor to foresee.
       if (i + kPixelsAhead < row_) elements_.PrefetchElements(offset + (i + kPixelsAhead) * step_);
-      float* pixel = to;
+      float* pixel = to + Place(i);
       for (int64_t c = 0; c < elements_.count(); c += s_.panel, pixel += s_.PanelFloats()) {
         elements_.FetchElements(offset + i * step_, c, std::min(s_.panel, elements_.count() - c), pixel);
       }
@@ -150,10 +157,11 @@ class Loader {
   void LoadPixelLines(int64_t offset, float* to) const {
     for (int64_t first = 0; first < row_; first += kLine) {
       const int64_t count = std::min(kLine, row_ - first);
+      if (row_ > kLine) ListPixels(first, count);
       for (int64_t c = 0; c < elements_.count();) {
         const int64_t in_panel = c % s_.panel;
         const int64_t lines = std::min({kLines, elements_.count() - c, s_.panel - in_panel});
-        float* at = to + c / s_.panel * s_.PanelFloats() + first * s_.images * s_.panel + in_panel;
+        float* at = to + c / s_.panel * s_.PanelFloats() + in_panel;
         TransposeLines(offset + first * step_, c, lines, count, at);
         c += lines;
       }

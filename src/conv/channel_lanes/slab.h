@@ -6,6 +6,7 @@
 #ifndef CANOPY_CONV_CHANNEL_LANES_SLAB_H_
 #define CANOPY_CONV_CHANNEL_LANES_SLAB_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -21,13 +22,20 @@ struct SlabShape {
   int64_t first_image = 0, images = 0;
   std::array<AxisRange, 3> axes;
   int64_t first_channel = 0, channels = 0;
-  int64_t panel = 0;  // channels of one, or pairs
+  int64_t panel = 0;   // channels of one, or pairs
+  int64_t phases = 1;  // columns of a row that lie so far apart stand side by side
 
   int64_t pixels() const { return images * axes[0].count * axes[1].count * axes[2].count; }
   int64_t PanelFloats() const { return pixels() * panel; }
   // Pixel (0, d, h, w) by indices into the ranges, in pixels.
   int64_t Pixel(int64_t d, int64_t h, int64_t w) const {
-    return ((d * axes[1].count + h) * axes[2].count + w) * images;
+    return ((d * axes[1].count + h) * axes[2].count + Column(w)) * images;
+  }
+  // Where a column stands in its row.
+  int64_t Column(int64_t w) const {
+    if (phases == 1) return w;
+    const int64_t phase = w % phases, columns = axes[2].count;
+    return phase * (columns / phases) + std::min(phase, columns % phases) + w / phases;
   }
 };
 

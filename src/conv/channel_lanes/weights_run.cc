@@ -86,6 +86,7 @@ class WeightsRun {
     input.first_channel = block.group * s_.input_channels_ + block.first_input;
     input.channels = block.inputs;
     input.panel = s_.cut_.chunk;
+    input.phases = s_.stride_[2];
     output.first_channel = block.group * s_.output_channels_ + panels.first(block.lanes);
     output.channels = panels.channels(block.lanes);
     output.panel = panels.panel_lanes();
@@ -140,23 +141,19 @@ class WeightsRun {
     const auto pixel = [&](int axis, int64_t position) {
       return input.axes[axis].Index(position * g.stride[axis] + shift[axis]);
     };
-    // Images lie side by side, and so do columns unless their pixels are further apart.
-    const bool rows = s_.stride_[2] == 1 || box.count[0] == 1;
-    *a_step = input.panel * (box.count[0] == 1 ? s_.stride_[2] : 1);
-    const int64_t columns = rows ? high[2] - low[2] : 1;
+    *a_step = input.panel;
+    const int64_t columns = high[2] - low[2];
     int64_t listed = 0;
     for (int64_t d = low[0]; d < high[0]; ++d) {
       for (int64_t h = low[1]; h < high[1]; ++h) {
-        for (int64_t w = low[2]; w < high[2]; w += columns) {
-          const int64_t a = input.Pixel(pixel(0, d), pixel(1, h), pixel(2, w)) * input.panel;
-          const int64_t b = output.Pixel(d - box.first[1], h - box.first[2], w - box.first[3]) * output.panel;
-          const int64_t terms = columns * box.count[0];
-          kernels::GatherRun* last = runs + listed - 1;
-          if (listed > 0 && last->a + last->terms * *a_step == a && last->b + last->terms * output.panel == b) {
-            last->terms += terms;
-          } else {
-            runs[listed++] = {a, b, terms};
-          }
+        const int64_t a = input.Pixel(pixel(0, d), pixel(1, h), pixel(2, low[2])) * input.panel;
+        const int64_t b = output.Pixel(d - box.first[1], h - box.first[2], low[2] - box.first[3]) * output.panel;
+        const int64_t terms = columns * box.count[0];
+        kernels::GatherRun* last = runs + listed - 1;
+        if (listed > 0 && last->a + last->terms * *a_step == a && last->b + last->terms * output.panel == b) {
+          last->terms += terms;
+        } else {
+          runs[listed++] = {a, b, terms};
         }
       }
     }

@@ -111,8 +111,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes,
   ChooseSegments(g, &cut);
   // Stretches of positions that a tap meets; whole planes are one where there is but one tap.
   const Extent4& block = all_boxes.extent();
-  const int64_t columns = stride_[2] != 1 && block[0] > 1 ? block[3] : 1;
-  const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2] * columns));
+  const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2]));
 
   const double inputs = static_cast<double>(input_channels_), vectors = static_cast<double>(cut.panels.vectors());
   const double boxes = static_cast<double>(cut.boxes.count()), taps = static_cast<double>(taps_);
@@ -150,7 +149,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.lines.lines = carver.Take<float>(kLines * (kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(kLine);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
-  scratch.runs = carver.Take<kernels::GatherRun>(box[1] * box[2] * box[3]);
+  scratch.runs = carver.Take<kernels::GatherRun>(box[1] * box[2]);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
