@@ -16,7 +16,7 @@ using base::CeilDiv;
 using base::RoundUp;
 
 constexpr int64_t kPositionChoices[] = {2048, 1024, 512, 256, 128, 64};
-constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
+constexpr int64_t kLaneChoices[] = {48, 64, 96, 192, 384};
 constexpr int64_t kTileFloats = 128 << 10;   // results of a job: 512 KiB of a 1 MiB L2
 constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a panel: 192 KiB
 constexpr int64_t kSlabFloats = 96 << 10;    // a chunk's slab: 384 KiB
@@ -92,9 +92,12 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   Cut cut;
   const Extent3& size = forward_ ? g.output_size : g.input_size;
   const Extent3 multiple = forward_ ? Extent3{1, 1, 1} : g.stride;
+  const Extent3& source = forward_ ? g.input_size : g.output_size;
+  const int64_t a_pixel = std::max<int64_t>(
+      1, size[0] * size[1] * size[2] / std::max<int64_t>(1, source[0] * source[1] * source[2]));  // positions
   cut.panels = panels;
   cut.boxes = Boxes(g.batch, size, multiple,
-                    std::min({most_positions, kSlabFloats / Terms(chunk_),
+                    std::min({most_positions, kSlabFloats / Terms(chunk_) * a_pixel,
                               std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
   if (cut.boxes.extent() == known) return cut;
   const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
