@@ -33,8 +33,9 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
                : "";
   }
   if (!WeightsShape(g).served) {
-    return "along one axis or two, 2 to 5 offsets that a stride leaves do not make up the kernel, with up to 4 depths "
-           "without stride and dilation";
+    return "2 to 5 offsets that a stride leaves, along one axis or two, do not make up the kernel; nor do up to 4 "
+           "depths, "
+           "no fewer than their stride, without dilation";
   }
   if (g.batch == 0 || g.output_size[0] * g.output_size[1] * g.output_size[2] == 0) {
     return "there is nothing to sum";

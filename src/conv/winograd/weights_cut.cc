@@ -149,7 +149,7 @@ WeightsCut WeightsStep::CutTiles(int64_t most_tiles, int64_t most_depths) const 
   cut.band_outputs = band[0] * band[1] * band[2];
   cut.band_inputs = cut.band_outputs;
   if (!shape_.in_depth()) {
-    cut.band_inputs = std::min(band[0] + shape_.depths - 1, g_.input_size[0]) * band[1] * band[2];
+    cut.band_inputs = std::min(shape_.InputDepths(band[0]), g_.input_size[0]) * band[1] * band[2];
   }
   return cut;
 }
@@ -185,7 +185,10 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
     int64_t planes = 0;
     for (int64_t depth = 0; depth < shape_.depths; ++depth) {
       const int64_t shift = depth - g_.pad_begin[0];
-      planes += std::max<int64_t>(0, std::min(grid_[0], g_.input_size[0] - shift) - std::max<int64_t>(0, -shift));
+      const auto before = [&](int64_t input) {  // outputs that meet depths before it
+        return std::min(grid_[0], CeilDiv(std::max<int64_t>(0, input - shift), shape_.depth_stride));
+      };
+      planes += before(g_.input_size[0]) - before(0);
     }
     pairs *= static_cast<double>(planes);
   }

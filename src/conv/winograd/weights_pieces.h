@@ -46,7 +46,7 @@ class WeightsPieces {
   struct Piece;
 
   // Slices of a whole band.
-  int64_t InputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.bands.extent()[0] + cut_.shape.depths - 1; }
+  int64_t InputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.shape.InputDepths(cut_.bands.extent()[0]); }
   int64_t OutputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.bands.extent()[0]; }
   bool Find(const WeightsBlock& block, const TileBand& band, const WaitingPanels& panels, int64_t index,
             Piece* piece) const;

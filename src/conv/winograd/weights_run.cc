@@ -151,12 +151,12 @@ class WeightsRun {
       const WeightsStep::Slices inputs = s_.InputSlices(band), outputs = s_.OutputSlices(band);
       const int64_t slice = band.count[1] * band.count[2] * (cut_.shape.in_depth() ? band.count[0] : 1);
       const int64_t shift = cut_.shape.in_depth() ? 0 : depth - p_.geometry.pad_begin[0];
-      const int64_t first = std::max(outputs.begin, inputs.begin - shift);
-      const int64_t last = std::min(outputs.begin + outputs.count, inputs.begin + inputs.count - shift);
-      if (first >= last) continue;
       const int64_t place = index - chunk.begin;
-      visit(place * cut_.band_inputs + (first + shift - inputs.begin) * slice,
-            place * cut_.band_outputs + (first - outputs.begin) * slice, (last - first) * slice);
+      for (int64_t i = 0; i < outputs.count; ++i) {
+        const int64_t input = (outputs.begin + i) * cut_.shape.depth_stride + shift - inputs.begin;
+        if (input < 0 || input >= inputs.count) continue;
+        visit(place * cut_.band_inputs + input * slice, place * cut_.band_outputs + i * slice, slice);
+      }
     }
   }
 

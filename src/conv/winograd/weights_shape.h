@@ -38,9 +38,10 @@ struct WeightsShape {
         kernel[axis] = g.kernel[axis];
         stride[axis] = g.stride[axis];
         dilation[axis] = g.dilation[axis];
-      } else if (axis == 0 && g.stride[0] == 1 && g.kernel[0] <= kMostDepths &&
+      } else if (axis == 0 && g.stride[0] <= g.kernel[0] && g.kernel[0] <= kMostDepths &&
                  (g.kernel[0] == 1 || g.dilation[0] == 1)) {
         depths = g.kernel[0];
+        depth_stride = g.stride[0];
       } else {
         rest = rest && g.kernel[axis] == 1 && g.stride[axis] == 1;
       }
@@ -62,6 +63,8 @@ struct WeightsShape {
   int64_t Tiles(int axis, int64_t outputs) const {
     return base::CeilDiv(outputs, tile[axis] * dilation[axis]) * dilation[axis];
   }
+  // Input depths that `outputs` adjoining ones meet, where depths are products.
+  int64_t InputDepths(int64_t outputs) const { return (outputs - 1) * depth_stride + depths; }
   // Inputs that adjoining outputs reach.
   int64_t Reach(int axis, int64_t outputs) const {
     return outputs == 0 ? 0 : (outputs - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1;
@@ -114,6 +117,7 @@ struct WeightsShape {
   Extent3 kernel{1, 1, 1}, stride{1, 1, 1};
   Extent3 dilation{1, 1, 1};  // from each output of a tile to the next, as in tiling.h
   int64_t depths = 1;         // of the kernel, where those are products
+  int64_t depth_stride = 1;   // likewise
 };
 
 }  // namespace canopy::conv::winograd

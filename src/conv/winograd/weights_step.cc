@@ -33,7 +33,8 @@ WeightsStep::Slices WeightsStep::OutputSlices(const TileBand& band) const {
 
 WeightsStep::Slices WeightsStep::InputSlices(const TileBand& band) const {
   if (shape_.in_depth()) return {0, 1};
-  const int64_t first = band.first[0] - g_.pad_begin[0], last = first + band.count[0] + shape_.depths - 1;
+  const int64_t first = band.first[0] * shape_.depth_stride - g_.pad_begin[0];
+  const int64_t last = first + shape_.InputDepths(band.count[0]);
   const int64_t begin = std::clamp<int64_t>(first, 0, g_.input_size[0]);
   return {begin, std::clamp<int64_t>(last, begin, g_.input_size[0]) - begin};
 }

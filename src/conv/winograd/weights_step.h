@@ -78,7 +78,7 @@ struct WeightsCut {
   int64_t turn_chunks() const { return std::max<int64_t>(1, kTilesATurn / chunk_tiles()); }
   bool deep() const { return segment_chunks > turn_chunks(); }
   int64_t most_sums() const { return base::CeilDiv(chunk_tiles(), kTilesASum); }  // of a chunk and kernel depth
-  int64_t most_runs() const { return chunk_bands + most_sums(); }
+  int64_t most_runs() const { return chunk_bands * (shape.depth_stride > 1 ? bands.extent()[0] : 1) + most_sums(); }
   // Odd numbers of rows from point to point, so that the points of a tile do not share sets of a cache.
   int64_t input_rows() const { return (chunk_bands * band_inputs) | 1; }
   int64_t output_rows() const { return chunk_tiles() | 1; }

@@ -49,6 +49,7 @@ TEST(WeightsShapeTest, TakesTwoToFiveOffsetsThatAStrideLeaves) {
   EXPECT_EQ(three.tile, (Extent3{1, 5, 5}));
   EXPECT_EQ(three.depths, 3);
   EXPECT_EQ(three.NeededPoints(), 121);
+  EXPECT_EQ(ShapeOf({3, 3, 3}, {2, 2, 2}).InputDepths(4), 9);
   EXPECT_EQ(three.Reach(2, 5), 11);
   EXPECT_EQ(ShapeOf({1, 1, 10}, {1, 1, 2}).tile, (Extent3{1, 1, 2}));
   EXPECT_EQ(ShapeOf({1, 3, 4}, {1, 1, 2}).side, 3);
@@ -56,7 +57,7 @@ TEST(WeightsShapeTest, TakesTwoToFiveOffsetsThatAStrideLeaves) {
   EXPECT_FALSE(ShapeOf({1, 2, 3}, {1, 2, 2}).served);
   EXPECT_FALSE(ShapeOf({1, 1, 3}, {1, 2, 1}).served);
   EXPECT_FALSE(ShapeOf({1, 1, 3}, {1, 1, 2}, {1, 1, 2}).served);
-  EXPECT_FALSE(ShapeOf({3, 3, 3}, {2, 1, 1}).served);
+  EXPECT_FALSE(ShapeOf({2, 3, 3}, {3, 1, 1}).served);
   EXPECT_FALSE(ShapeOf({5, 3, 3}, {1, 1, 1}).served);
 }
 
