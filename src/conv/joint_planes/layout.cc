@@ -71,6 +71,29 @@ double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
   return std::max(static_cast<double>(rows * columns * results), loads);
 }
 
+double PairWork(int64_t rows, int results) {
+  const double move = 10 + 6 * results;  // two vectors each are read or written, parted or put together
+  return static_cast<double>(rows) * std::max(3.0 * results, 2 * kStraddlingWork) + move;
+}
+
+std::vector<Pass> ListPairPasses(const Reach& rows, const Reach& columns) {
+  std::vector<Pass> passes;
+  if (columns.residues.size() != 2 || columns.residues[0].offsets + columns.residues[1].offsets != 3) return passes;
+  for (size_t i = 0; i < rows.residues.size(); ++i) {
+    const int64_t offsets = rows.residues[i].offsets;
+    if (offsets == 0 || offsets > kernels::kMostJointPairRows) return {};
+    if (kernels::JointPlanes().pairs[kernels::kJointBoth][offsets][0] == nullptr) return {};
+    Pass pass;
+    pass.row_residue = static_cast<int64_t>(i);
+    pass.column_residue = columns.residues[0].kernel == 0 ? 0 : 1;  // that of two kernel columns
+    pass.rows = offsets;
+    pass.columns = 3;
+    pass.first = pass.last = true;
+    passes.push_back(pass);
+  }
+  return passes;
+}
+
 std::vector<Pass> ListPasses(const Reach& rows, const Reach& columns) {
   std::vector<Pass> passes;
   for (size_t i = 0; i < rows.residues.size(); ++i) {

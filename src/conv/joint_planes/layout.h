@@ -41,9 +41,15 @@ struct Pass {
   bool first = false, last = false;                    // of its residues
 };
 
+// One pass over each residue of rows, for kernels of pairs; empty where there are none.
+std::vector<Pass> ListPairPasses(const Reach& rows, const Reach& columns);
+
 // Time of one vector of a pass, in the units of Step::Work; `results`: of the input's and the weights' gradients how
 // many it gives.
 double VectorWork(int64_t rows, int64_t columns, bool first, int results);
+
+// Likewise of an even and an odd vector of a pass over pairs.
+double PairWork(int64_t rows, int results);
 
 // Every kernel offset is in one of them.
 std::vector<Pass> ListPasses(const Reach& rows, const Reach& columns);

@@ -41,6 +41,8 @@ class JointRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        direct_(step.direct_ && (!step.weights() || input_.Direct(0) != nullptr) &&
+                (!step.data() || input_result_.Direct(0, {}) != nullptr)),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -53,6 +55,7 @@ class JointRun {
     // A zero beside a plane makes a NaN of an element that is not finite and that the definition does not multiply; the
     // weight gradients of its channel are then not finite either. Of the others only weights can do that.
     if (nonfinite_->load(std::memory_order_relaxed) != 0) {
+      direct_ = false;
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
       data_ = bias_ = false;
@@ -73,13 +76,6 @@ class JointRun {
   struct Band {
     int64_t first, rows;
   };
-  // Where the input or its gradient lie during one sheet: in the tensor, or a plane for each residue.
-  template <class T>
-  struct Place {
-    T* first;
-    bool direct;
-  };
-
   // Whether they were not finite, and others stand in.
   bool PackFiniteWeights() {
     PackWeights();
@@ -160,16 +156,16 @@ class JointRun {
 
   void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel) const {
     LoadOutput(sheet, band, scratch, channel);
-    const Place<const float> x = PlaceInput(sheet, band, scratch);
-    const Place<float> result = PlaceResult(sheet, band, scratch);
-    const int64_t passes = static_cast<int64_t>(s_.passes_.size());
-    for (int64_t i = 0; i < passes; ++i) {
-      const Pass& pass = s_.passes_[static_cast<size_t>(i)];
+    const float* x = PlaceInput(sheet, band, scratch);
+    float* result = PlaceResult(sheet, scratch);
+    const std::vector<Pass>& passes = s_.passes(direct_);
+    for (size_t i = 0; i < passes.size(); ++i) {
+      const Pass& pass = passes[i];
       kernels::JointCall call;
-      SetAhead(next, band, i, &call);
+      SetAhead(next, band, static_cast<int64_t>(i), &call);
       AddPass(pass, sheet, band, x, result, scratch, channel, &call);
     }
-    if (data_ && !result.direct) StoreResult(sheet, band, scratch);
+    if (data_ && !direct_) StoreResult(sheet, band, scratch);
   }
 
   // Output rows [first + before .. ) that the band reads, and their sum where the bands before did not read them.
@@ -204,12 +200,10 @@ class JointRun {
     return {band.first * stride + residue, stride, rows, 0, g_.input_size[2]};
   }
 
-  Place<const float> PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
-    if (!weights_) return {nullptr, false};
+  const float* PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
+    if (!weights_) return scratch.output;  // any
     const int64_t plane = input_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
-    if (s_.direct_) {
-      if (const float* first = input_.Direct(plane)) return {first, true};
-    }
+    if (direct_) return input_.Direct(plane);
     const int64_t columns = g_.stride[2];
     for (int64_t i = 0; i < sheet.images; ++i) {
       for (int64_t r = 0; r < g_.stride[1]; ++r) {
@@ -219,17 +213,14 @@ class JointRun {
                     columns == 2 ? to + s_.input_floats_ : nullptr);
       }
     }
-    return {scratch.inputs, false};
+    return scratch.inputs;
   }
 
-  Place<float> PlaceResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
-    if (!data_) return {nullptr, false};
+  float* PlaceResult(const Sheet& sheet, const Scratch& scratch) const {
+    if (!data_) return scratch.output;  // any
     const int64_t plane = input_result_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
-    if (s_.direct_) {
-      if (float* first = input_result_.Direct(plane, {})) return {first, true};
-    }
-    (void)band;
-    return {scratch.results, false};
+    if (direct_) return input_result_.Direct(plane, {});
+    return scratch.results;
   }
 
   void StoreResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
@@ -257,49 +248,56 @@ class JointRun {
     }
   }
 
+  // A pass's rows of a tensor's plane, and of a plane for each residue.
   template <class T>
-  kernels::JointRows<T> RowsOf(const Place<T>& place, const std::array<int64_t, 5>& strides, const Pass& pass,
-                               const Band& band) const {
-    if (place.direct) {
-      return {place.first + (band.first * g_.stride[1] + pass.row_residue) * strides[3], strides[0],
-              g_.stride[1] * strides[3]};
-    }
-    return {place.first + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_, s_.image_pitch_,
+  kernels::JointRows<T> RowsInPlace(T* plane, const std::array<int64_t, 5>& strides, const Pass& pass,
+                                    const Band& band) const {
+    return {plane + (band.first * g_.stride[1] + pass.row_residue) * strides[3], strides[0], g_.stride[1] * strides[3]};
+  }
+  template <class T>
+  kernels::JointRows<T> RowsOfSheet(T* sheet, const Pass& pass) const {
+    return {sheet + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_, s_.image_pitch_,
             s_.row_pitch_};
   }
 
-  void AddPass(const Pass& pass, const Sheet& sheet, const Band& band, const Place<const float>& x,
-               const Place<float>& result, const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
+  void AddPass(const Pass& pass, const Sheet& sheet, const Band& band, const float* x, float* result,
+               const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
     const planes::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
     const planes::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
+    const bool pairs = s_.pairs(direct_);
     const int64_t width = g_.kernel[2];
     const int64_t tap = (h.kernel + pass.row * g_.stride[1]) * width + w.kernel + pass.column * g_.stride[2];
     call->g = {
         scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
         s_.image_pitch_, s_.row_pitch_};
-    call->x = RowsOf(x, p_.input.strides, pass, band);
-    const kernels::JointRows<float> sheet_rows = RowsOf<float>({scratch.results, false}, {}, pass, band);
-    call->result = pass.last ? RowsOf(result, p_.input_result.strides, pass, band) : sheet_rows;
+    call->x = direct_ ? RowsInPlace(x, p_.input.strides, pass, band) : RowsOfSheet(x, pass);
+    const auto sheet_rows = RowsOfSheet(scratch.results, pass);
+    call->result = direct_ && pass.last ? RowsInPlace(result, p_.input_result.strides, pass, band) : sheet_rows;
     call->before = {pass.first ? nullptr : sheet_rows.first, sheet_rows.image, sheet_rows.row};
     call->taps = packed_ + sheet.channel * g_.taps() + tap;
     call->taps_row = g_.stride[1] * width;
-    call->taps_column = g_.stride[2];
+    call->taps_column = pairs ? 1 : g_.stride[2];
     call->sums = scratch.sums + (channel * g_.taps() + tap) * s_.lanes_;
     call->sums_row = call->taps_row * s_.lanes_;
     call->sums_column = call->taps_column * s_.lanes_;
     const int64_t rows = std::min(band.rows, h.input - band.first);
     call->images = sheet.images;
     call->rows = rows;
-    call->vectors = base::CeilDiv(w.input, s_.lanes_);
+    const int64_t columns = pairs ? g_.input_size[2] : w.input, floats = pairs ? 2 * s_.lanes_ : s_.lanes_;
+    call->vectors = base::CeilDiv(columns, floats);
     // In sheets there are zeros behind a row, or what nobody reads.
-    call->last_lanes = x.direct || result.direct ? static_cast<int>(w.input % s_.lanes_) : 0;
-    if (rows > 0 && w.input > 0) RunParts(pass, *call);
+    call->last_lanes = direct_ ? static_cast<int>(columns % floats) : 0;
+    if (rows > 0 && columns > 0) RunParts(pass, *call);
   }
 
   // In parts that add no more than kMostTerms to a sum.
   void RunParts(const Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
-    const kernels::JointFn kernel = kernels::JointPlanes().kernels[what][pass.rows][pass.columns];
+    const kernels::JointKernels& kernels = kernels::JointPlanes();
+    const bool pairs = s_.pairs(direct_);
+    const kernels::JointFn kernel = pairs ? kernels.pairs[what][pass.rows][pass.column_residue == 0]
+                                          : kernels.kernels[what][pass.rows][pass.columns];
+    const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
     const int64_t vectors = std::min(kMostTerms, whole.vectors);
     const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
     const int64_t images = rows < whole.rows ? 1 : std::clamp<int64_t>(kMostTerms / (rows * vectors), 1, whole.images);
@@ -312,9 +310,9 @@ class JointRun {
           call.vectors = std::min(vectors, whole.vectors - v);
           if (v + vectors < whole.vectors) call.last_lanes = 0;
           call.g.first += n * call.g.image + y * call.g.row + v * s_.lanes_;
-          if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * s_.lanes_;
+          if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * floats;
           if (!pass.first) call.before.first += n * call.before.image + y * call.before.row + v * s_.lanes_;
-          if (data_) call.result.first += n * call.result.image + y * call.result.row + v * s_.lanes_;
+          if (data_) call.result.first += n * call.result.image + y * call.result.row + v * floats;
           for (kernels::JointAhead& ahead : call.ahead) {
             ahead.from += n * ahead.image + (y * whole.vectors + v) * ahead.step;
           }
@@ -370,6 +368,7 @@ class JointRun {
   LineReader weight_;
   planes::PlaneWriter input_result_;
   LineWriter weight_result_;
+  bool direct_;                 // the input and its gradient stay where they are
   bool data_, weights_, bias_;  // what is wanted now
   std::atomic<int>* nonfinite_;
 };

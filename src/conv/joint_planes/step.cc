@@ -39,6 +39,7 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       rows_(problem.geometry, 1),
       columns_(problem.geometry, 2),
       passes_(ListPasses(rows_, columns_)),
+      pair_passes_(ListPairPasses(rows_, columns_)),
       lanes_(kernels::JointPlanes().lanes) {
   Lay(problem);
   Cut(problem.geometry);
@@ -58,13 +59,14 @@ bool JointStep::Gaps() const {
 
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
-  direct_ = whole && problem.geometry.stride[2] == 1 && (!weights() || Plain(problem.input, problem.rule)) &&
+  direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) &&
+            (!weights() || Plain(problem.input, problem.rule)) &&
             (!data() || (problem.input_result.dtype == numerics::DType::kFloat32 && !Gaps()));
   row_pitch_ = planes::RowPitch(columns_.Pitch(), lanes_);
 }
 
 void JointStep::Cut(const Geometry& g) {
-  const bool results = data() && passes_.size() > 1;  // of all passes but the last
+  const bool results = data() && pair_passes_.empty() && passes_.size() > 1;  // of all passes but the last
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
@@ -111,12 +113,12 @@ void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 // How far a kernel's requests for the next planes move on.
 void JointStep::SpreadAhead(const ConvProblem& problem) {
   const Operand* operands[] = {&problem.output, &problem.input, &problem.input_result};
-  const int64_t steps = VectorsOf(1) * static_cast<int64_t>(passes_.size());
+  const int64_t passes = static_cast<int64_t>(this->passes(direct_).size()), steps = VectorsOf(1) * passes;
   for (int i = 0; i < 3; ++i) {
     const int64_t bytes = numerics::ElementBytes(operands[i]->dtype), stride = i == 0 ? 1 : problem.geometry.stride[1];
     ahead_[i].image_bytes = operands[i]->strides[0] * bytes;
     ahead_[i].row_bytes = operands[i]->strides[3] * bytes * stride;
-    ahead_[i].pass_bytes = ahead_[i].row_bytes / static_cast<int64_t>(passes_.size());
+    ahead_[i].pass_bytes = ahead_[i].row_bytes / passes;
     ahead_[i].step = ahead_[i].row_bytes / steps + 1;
   }
 }
@@ -132,7 +134,12 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   if (weights() && !direct_) work += copies(problem.input, g.input_size, split);
   if (data() && !direct_) work += copies(problem.input_result, g.input_size, split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
-  for (const Pass& pass : passes_) {
+  for (const Pass& pass : passes(direct_)) {
+    if (pairs(direct_)) {
+      work += vectors * PairWork(pass.rows, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
+              kPassWork * static_cast<double>(bands_) / static_cast<double>(images_);
+      continue;
+    }
     const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
     work += vectors * VectorWork(pass.rows, pass.columns, pass.first, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
             kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
@@ -143,7 +150,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
 
 std::string JointStep::Describe() const {
   return std::string(direct_ ? "the output" : "everything") + " in sheets of " + std::to_string(images_) + " images, " +
-         "bands of " + std::to_string(band_) + " rows, " + std::to_string(passes_.size()) + " passes, " +
+         "bands of " + std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
 }
 

@@ -3,7 +3,8 @@
 // loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
 // summed on the way. Where pixels are plain numbers, the input is read and its gradient written where they stand, row
 // by row. Else, and where rows are so short that they fill no vectors, both lie in sheets too, and vectors run over the
-// ends of rows. With a stride, each residue of the input's rows and columns is a plane of its own.
+// ends of rows. With a stride, each residue of the input's rows and columns is a plane of its own,
+// but for kernels of three columns, which part even from odd columns in registers.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -43,6 +44,8 @@ class JointStep : public Step {
   // Vectors of `rows` rows of one image.
   int64_t VectorsOf(int64_t rows) const;
 
+  bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
+  const std::vector<Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
   void Lay(const ConvProblem& problem);
   void Cut(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
@@ -52,7 +55,8 @@ class JointStep : public Step {
 
   uint8_t computations_;
   Reach rows_, columns_;
-  std::vector<Pass> passes_;
+  std::vector<Pass> passes_;       // over sheets, or over columns that lie side by side
+  std::vector<Pass> pair_passes_;  // where every second column does, in place
   int64_t lanes_ = 1;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
   int64_t row_pitch_ = 0;         // of all sheets

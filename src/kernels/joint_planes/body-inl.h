@@ -9,102 +9,16 @@
 
 #include <hwy/highway.h>
 
-#include <atomic>
 #include <type_traits>
-#include <utility>
 
 #include "kernels/joint_planes/contract.h"
+#include "kernels/joint_planes/pairs-inl.h"
+#include "kernels/joint_planes/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-using JointTag = hn::CappedTag<float, 16>;
-using JointVec = hn::Vec<JointTag>;
-inline constexpr int64_t kJointLanes = static_cast<int64_t>(hn::MaxLanes(JointTag()));
-
-// Whether vectors may be read and written in part, which costs calls of functions elsewhere.
-#if HWY_MEM_OPS_MIGHT_FAULT
-inline constexpr bool kJointTails = false;
-#else
-inline constexpr bool kJointTails = true;
-#endif
-
-// Sums of few terms would wait for one another: each is kept several times then.
-constexpr int JointSumsAtOnce(int terms, int at_once) { return HWY_MIN(at_once, terms >= 4 ? 1 : terms >= 2 ? 2 : 4); }
-
-// Rows at once: a vector of g serves as many of them as kernel rows. As many as the registers hold, of which three are
-// for a vector of g and what the compiler keeps there.
-constexpr int JointRowsAtOnce(int rows, int columns) {
-  if (rows == 1 && columns >= 4) return 1;
-  for (int at_once = 4; at_once > 1; at_once /= 2) {
-    const int sums = rows * columns * JointSumsAtOnce(rows * columns, at_once);
-    if (rows * columns + sums + 2 * at_once + 3 <= CANOPY_VECTOR_REGISTERS) return at_once;
-  }
-  return 1;
-}
-
-// Calls f(0), f(1) ... with constants. GCC keeps arrays in registers where no index of theirs is ever a variable; what
-// it makes of loops that are to be unrolled is a matter of luck.
-template <class F, int... kIndex>
-HWY_INLINE void JointEach(const F& f, std::integer_sequence<int, kIndex...>) {
-  (f(std::integral_constant<int, kIndex>()), ...);
-}
-template <int kCount, class F>
-HWY_INLINE void JointEach(const F& f) {
-  JointEach(f, std::make_integer_sequence<int, kCount>());
-}
-#define CANOPY_JOINT_LAMBDA HWY_ATTR __attribute__((always_inline))
-
-// The weights and sums of kRows * kColumns taps, in registers throughout.
-template <int kRows, int kColumns, bool kData, bool kWeights>
-class JointTaps {
- public:
-  static constexpr int kTaps = kRows * kColumns;
-  static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns);
-  static constexpr int kSums = kWeights ? JointSumsAtOnce(kTaps, kAtOnce) : 1;
-
-  HWY_INLINE explicit JointTaps(const JointCall& call) {
-    const JointTag d;
-    JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
-      if constexpr (kData)
-        tap_[t] = hn::Set(d, call.taps[t / kColumns * call.taps_row + t % kColumns * call.taps_column]);
-    });
-    JointEach<kSums * kTaps>([&](auto i) CANOPY_JOINT_LAMBDA { sum_[i] = hn::Zero(d); });
-  }
-
-  // The terms of one vector in each of kCount rows, of which `g` points to the first's.
-  template <int kCount>
-  HWY_INLINE void Add(const float* g, int64_t g_row, const JointVec (&x)[kCount], JointVec (&result)[kCount]) {
-    JointEach<(kCount + kRows - 1) * kColumns>([&](auto i) CANOPY_JOINT_LAMBDA {
-      constexpr int kRow = i / kColumns + 1 - kRows, kColumn = i % kColumns;
-      const JointVec gradient = hn::LoadU(JointTag(), g + kRow * g_row - kColumn);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each product
-      JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
-        if constexpr (y >= kRow && y < kRow + kRows) {
-          constexpr int kTap = (y - kRow) * kColumns + kColumn, kSum = y % kSums * kTaps + kTap;
-          if constexpr (kData) result[y] = hn::MulAdd(tap_[kTap], gradient, result[y]);
-          if constexpr (kWeights) sum_[kSum] = hn::MulAdd(x[y], gradient, sum_[kSum]);
-        }
-      });
-    });
-  }
-
-  HWY_INLINE void StoreSums(const JointCall& call) {
-    const JointTag d;
-    JointEach<(kSums - 1) * kTaps>(
-        [&](auto i) CANOPY_JOINT_LAMBDA { sum_[i % kTaps] = hn::Add(sum_[i % kTaps], sum_[kTaps + i]); });
-    JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
-      float* to = call.sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column;
-      hn::StoreU(hn::Add(hn::LoadU(d, to), sum_[t]), d, to);
-    });
-  }
-
- private:
-  JointVec tap_[kTaps];
-  JointVec sum_[kSums * kTaps];
-};
 
 template <int kRows, int kColumns, bool kData, bool kWeights, bool kBefore>
 void JointImages(const JointCall& call) {
@@ -118,7 +32,7 @@ void JointImages(const JointCall& call) {
   Taps taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
     const float *g = call.g.first + n * call.g.image, *x = call.x.first + n * call.x.image;
-    const float* before = call.before.first + n * call.before.image;
+    const float* before = kBefore ? call.before.first + n * call.before.image : g;
     float* to = call.result.first + n * call.result.image;
     const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
                *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
@@ -172,8 +86,6 @@ void JointPlane(const JointCall& call) {
   JointImages<kRows, kColumns, kData, kWeights, false>(call);
 }
 
-#undef CANOPY_JOINT_LAMBDA
-
 // ---- the list ------------------------------------------------------------------------------------------------------
 
 template <int kRows, int kColumns>
@@ -192,6 +104,7 @@ inline const JointKernels& JointPlanesOfTarget() {
     Table() {
       kernels.lanes = static_cast<int>(kJointLanes);
       kernels.tails = kJointTails;
+      FillJointPairs<kMostJointPairRows>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<rows, columns>(&kernels);

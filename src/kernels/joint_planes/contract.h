@@ -46,8 +46,14 @@ struct JointCall {
 };
 using JointFn = void (*)(const JointCall& call);
 
+// A kernel of pairs serves columns with a stride of 2 under three kernel columns: x and results have 2*lanes floats for
+// each v, even and odd columns in turn. Vectors of those of one parity, P, meet the kernel columns 0 and 2 under
+// g(n, y, v, r, 0) and g(n, y, v, r, 1), vectors of the others the kernel column 1 under the former where P are the
+// even ones, else under the latter. last_lanes then counts floats of x, and there is no `before`.
+
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;
+inline constexpr int kMostJointPairRows = 3;
 
 enum JointResults { kJointBoth, kJointData, kJointWeights };
 
@@ -60,6 +66,9 @@ struct JointKernels {
   JointFn kernels[3][kMostJointRows + 1][kMostJointColumns + 1];
   int most_columns[kMostJointRows + 1];                    // by rows
   int at_once[kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
+
+  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where there are no tails.
+  JointFn pairs[3][kMostJointPairRows + 1][2];
 };
 
 // The kernels for the best instruction set that this processor has.

@@ -109,6 +109,47 @@ TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
   }
 }
 
+// Every second column of x and the results, under three kernel columns.
+TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
+  constexpr int64_t kImages = 2, kHeight = 3, kVectors = 2;
+  if (!kernels_.tails) GTEST_SKIP() << "there are none";
+  for (int rows = 1; rows <= kMostJointPairRows; ++rows) {
+    for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
+      for (const bool even : {false, true}) {
+        for (const int64_t last : {int64_t{0}, int64_t{lanes_} - 1, int64_t{lanes_} + 3}) {
+          if (kernels_.pairs[what][rows][even] == nullptr) GTEST_SKIP() << "there are none";
+          SCOPED_TRACE(std::to_string(rows) + " rows, results " + std::to_string(what) + ", even " +
+                       std::to_string(even) + ", last " + std::to_string(last));
+          std::vector<float> result(4000, -5), sums(static_cast<size_t>(rows * 3 * lanes_), 1);
+          JointCall call =
+              CallOf({what, rows, 3, kImages, kHeight, kVectors, false, false}, result.data() + 1, sums.data());
+          call.x.row = call.result.row = 5 * lanes_;
+          call.last_lanes = static_cast<int>(last);
+          kernels_.pairs[what][rows][even](call);
+          std::vector<double> expected(result.size(), -5), expected_sums(sums.size(), 1);
+          const int64_t width = 2 * lanes_ * kVectors - (last > 0 ? 2 * lanes_ - last : 0);
+          for (int64_t i = 0; i < kImages * kHeight * width; ++i) {
+            const int64_t n = i / width / kHeight, y = i / width % kHeight, w = i % width;
+            double sum = 0;
+            for (int t = 0; t < 3 * rows; ++t) {
+              const int r = t / 3, s = t % 3;
+              if ((s == 1) == ((w % 2 == 0) == even)) continue;
+              const int shift = s == 1 ? (even ? 0 : 1) : s / 2;
+              const double g = call.g.first[n * call.g.image + (y - r) * call.g.row + w / 2 - shift];
+              sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
+              if (what == kJointData) continue;
+              expected_sums[t * lanes_ + w / 2 % lanes_] += call.x.first[n * call.x.image + y * call.x.row + w] * g;
+            }
+            if (what != kJointWeights) expected[1 + n * call.result.image + y * call.result.row + w] = sum;
+          }
+          for (size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], expected[i], 1e-5) << "at " << i;
+          for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, JointPlanesTest, testing::ValuesIn(MachineTargets()),
                          [](const auto& info) { return std::string(TargetName(info.param)); });
 

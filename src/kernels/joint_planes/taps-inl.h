@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per target: the weights and sums of a few taps in registers, and their products.
+#if defined(CANOPY_KERNELS_JOINT_PLANES_TAPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_JOINT_PLANES_TAPS_INL_H_
+#undef CANOPY_KERNELS_JOINT_PLANES_TAPS_INL_H_
+#else
+#define CANOPY_KERNELS_JOINT_PLANES_TAPS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <atomic>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/joint_planes/contract.h"
+
+// Of lambdas: compiled for the target, and never a function of their own.
+#undef CANOPY_JOINT_LAMBDA
+#define CANOPY_JOINT_LAMBDA HWY_ATTR __attribute__((always_inline))
+
+HWY_BEFORE_NAMESPACE();
+namespace canopy::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using JointTag = hn::CappedTag<float, 16>;
+using JointVec = hn::Vec<JointTag>;
+inline constexpr int64_t kJointLanes = static_cast<int64_t>(hn::MaxLanes(JointTag()));
+
+// Whether vectors may be read and written in part, which costs calls of functions elsewhere.
+#if HWY_MEM_OPS_MIGHT_FAULT
+inline constexpr bool kJointTails = false;
+#else
+inline constexpr bool kJointTails = true;
+#endif
+
+// Sums of few terms would wait for one another: each is kept several times then.
+constexpr int JointSumsAtOnce(int terms, int at_once) { return HWY_MIN(at_once, terms >= 4 ? 1 : terms >= 2 ? 2 : 4); }
+
+// Rows at once: a vector of g serves as many of them as kernel rows. As many as the registers hold, of which three are
+// for a vector of g and what the compiler keeps there.
+constexpr int JointRowsAtOnce(int rows, int columns) {
+  if (rows == 1 && columns >= 4) return 1;
+  for (int at_once = 4; at_once > 1; at_once /= 2) {
+    const int sums = rows * columns * JointSumsAtOnce(rows * columns, at_once);
+    if (rows * columns + sums + 2 * at_once + 3 <= CANOPY_VECTOR_REGISTERS) return at_once;
+  }
+  return 1;
+}
+
+// Calls f(0), f(1) ... with constants. GCC keeps arrays in registers where no index of theirs is ever a variable; what
+// it makes of loops that are to be unrolled is a matter of luck.
+template <class F, int... kIndex>
+HWY_INLINE void JointEach(const F& f, std::integer_sequence<int, kIndex...>) {
+  (f(std::integral_constant<int, kIndex>()), ...);
+}
+template <int kCount, class F>
+HWY_INLINE void JointEach(const F& f) {
+  JointEach(f, std::make_integer_sequence<int, kCount>());
+}
+
+// The weights and sums of kRows * kColumns taps, in registers throughout.
+template <int kRows, int kColumns, bool kData, bool kWeights>
+class JointTaps {
+ public:
+  static constexpr int kTaps = kRows * kColumns;
+  static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns);
+  static constexpr int kSums = kWeights ? JointSumsAtOnce(kTaps, kAtOnce) : 1;
+
+  HWY_INLINE explicit JointTaps(const JointCall& call) {
+    const JointTag d;
+    JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
+      if constexpr (kData)
+        tap_[t] = hn::Set(d, call.taps[t / kColumns * call.taps_row + t % kColumns * call.taps_column]);
+    });
+    JointEach<kSums * kTaps>([&](auto i) CANOPY_JOINT_LAMBDA { sum_[i] = hn::Zero(d); });
+  }
+
+  // The terms of one vector in each of kCount rows, of which `g` points to the first's.
+  template <int kCount>
+  HWY_INLINE void Add(const float* g, int64_t g_row, const JointVec (&x)[kCount], JointVec (&result)[kCount]) {
+    JointEach<(kCount + kRows - 1) * kColumns>([&](auto i) CANOPY_JOINT_LAMBDA {
+      constexpr int kRow = i / kColumns + 1 - kRows, kColumn = i % kColumns;
+      const JointVec gradient = LoadOnce(g + kRow * g_row - kColumn);
+      JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
+        if constexpr (y >= kRow && y < kRow + kRows) {
+          Multiply<(y - kRow) * kColumns + kColumn, y % kSums>(gradient, x[y], &result[y]);
+        }
+      });
+    });
+  }
+
+  // The terms of one vector of even columns and one of odd ones. Those of one parity meet the first and the last of
+  // three kernel columns, under neighbouring positions of g, the others the middle one: kEven says which.
+  template <bool kEven>
+  HWY_INLINE void AddPair(const float* g, int64_t g_row, const JointVec (&x)[2], JointVec (&result)[2]) {
+    constexpr int kTwo = kEven ? 0 : 1, kOne = 1 - kTwo;
+    JointEach<2 * kRows>([&](auto i) CANOPY_JOINT_LAMBDA {
+      constexpr int kRow = i / 2, kColumn = i % 2;
+      const JointVec gradient = LoadOnce(g - kRow * g_row - kColumn);
+      Multiply<kRow * kColumns + 2 * kColumn, 0>(gradient, x[kTwo], &result[kTwo]);
+      if constexpr (kColumn == kTwo) Multiply<kRow * kColumns + 1, 0>(gradient, x[kOne], &result[kOne]);
+    });
+  }
+
+  HWY_INLINE void StoreSums(const JointCall& call) {
+    const JointTag d;
+    JointEach<(kSums - 1) * kTaps>(
+        [&](auto i) CANOPY_JOINT_LAMBDA { sum_[i % kTaps] = hn::Add(sum_[i % kTaps], sum_[kTaps + i]); });
+    JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
+      float* to = call.sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column;
+      hn::StoreU(hn::Add(hn::LoadU(d, to), sum_[t]), d, to);
+    });
+  }
+
+ private:
+  HWY_INLINE static JointVec LoadOnce(const float* from) {
+    const JointVec v = hn::LoadU(JointTag(), from);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each product
+    return v;
+  }
+
+  template <int kTap, int kSum>
+  HWY_INLINE void Multiply(JointVec gradient, JointVec x, JointVec* result) {
+    if constexpr (kData) *result = hn::MulAdd(tap_[kTap], gradient, *result);
+    if constexpr (kWeights) sum_[kSum * kTaps + kTap] = hn::MulAdd(x, gradient, sum_[kSum * kTaps + kTap]);
+  }
+
+  JointVec tap_[kTaps];
+  JointVec sum_[kSums * kTaps];
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace canopy::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // CANOPY_KERNELS_JOINT_PLANES_TAPS_INL_H_
