@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward depthwise convolutions over plain planes in one pass: an output gradient is read once, and what a kernel
 // loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
-// summed on the way. Where pixels are plain numbers, the input is read and its gradient written where they stand, row
-// by row. Else, and where rows are so short that they fill no vectors, both lie in sheets too, and vectors run over the
-// ends of rows. With a stride, each residue of the input's rows and columns is a plane of its own,
-// but for kernels of three columns, which part even from odd columns in registers.
+// summed on the way. Where pixels are plain numbers, the input is read and its gradient written where they stand; else
+// both lie in sheets too. With a stride, each residue of the input's rows and columns is a plane of its own, but kernels
+// of three columns part even from odd columns in registers.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 

@@ -29,6 +29,9 @@ void JointImages(const JointCall& call) {
   const int64_t before_row = call.before.row, to_row = call.result.row;
   const int64_t whole = (call.vectors - (last_lanes > 0 ? 1 : 0)) * kJointLanes;
   const auto tail = hn::FirstN(d, static_cast<size_t>(last_lanes));
+  const int64_t step0 = call.ahead[0].step, step1 = call.ahead[1].step, step2 = call.ahead[2].step;
+  // With several rows at once other addresses are worth more to keep than these, which are then loaded.
+  constexpr bool kKeepSteps = Taps::kAtOnce == 1;
   Taps taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
     const float *g = call.g.first + n * call.g.image, *x = call.x.first + n * call.x.image;
@@ -49,9 +52,9 @@ void JointImages(const JointCall& call) {
         source[y] = !kWeights ? hn::Zero(d) : last ? hn::MaskedLoad(tail, d, from) : hn::LoadU(d, from);
         result[y] = kBefore ? hn::LoadU(d, before + y * before_row + i) : hn::Zero(d);
       });
-      ahead0 += kCount * call.ahead[0].step;
-      ahead1 += kCount * call.ahead[1].step;
-      ahead2 += kCount * call.ahead[2].step;
+      ahead0 += kCount * (kKeepSteps ? step0 : call.ahead[0].step);
+      ahead1 += kCount * (kKeepSteps ? step1 : call.ahead[1].step);
+      ahead2 += kCount * (kKeepSteps ? step2 : call.ahead[2].step);
       taps.template Add<kCount>(g + i, g_row, source, result);
       JointEach<(kData ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
         float* at = to + y * to_row + i;
