@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Few input channels: rows of pixels are the lanes of vectors, and sums over all channels and taps stay in registers.
+#include <string>
+
+#include "conv/problem.h"
+
+namespace canopy::conv::pixel_rows {
+namespace {
+
+constexpr int64_t kMostChannels = 8;
+constexpr int64_t kMostTaps = 256;
+
+}  // namespace
+
+std::string Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation != kBackwardData) return "it computes data gradients only";
+  if (problem.has_bias) return "it adds no bias";
+  const Geometry& g = problem.geometry;
+  if (g.group_input_channels() > kMostChannels) return "a group has more than 8 input channels";
+  if (g.group_input_channels() == 0 || g.group_output_channels() == 0 || g.taps() == 0)
+    return "there is nothing to sum";
+  for (int axis = 0; axis < 3; ++axis) {
+    if (g.kernel[axis] > kMostTaps) return "the kernel has more than 256 offsets along an axis";
+    if (g.stride[axis] != 1) return "the stride is not 1";
+    if (axis > 0 && g.dilation[axis] != 1 && g.kernel[axis] > 1) return "the kernel is dilated within planes";
+    if (g.output_size[axis] == 0) return "there is no output";
+  }
+  if (problem.output.dtype != numerics::DType::kFloat32 ||
+      problem.rule.input_rounding != numerics::InputRounding::kNone) {
+    return "output is not read as FP32";
+  }
+  if (problem.output.strides[4] != 1) return "output pixels of a row do not lie side by side";
+  return "";
+}
+
+}  // namespace canopy::conv::pixel_rows

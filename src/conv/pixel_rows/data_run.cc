@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "conv/nonfinite.h"
+#include "conv/pixel_rows/data_step.h"
+#include "conv/tensor_lines.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::pixel_rows {
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, float* results)
+      : s_(step),
+        p_(problem),
+        g_(problem.geometry),
+        b_(buffers),
+        packed_(packed),
+        results_(results),
+        output_(static_cast<const float*>(buffers.output)),
+        weight_(buffers.weight, p_.weight.dtype, p_.rule),
+        result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {}
+
+  void Run() {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t blocks = g_.groups * s_.blocks_;
+    const auto pack = [&] { exec::ParallelFor(blocks, serial, [this](int64_t block, int) { PackBlock(block); }); };
+    pack();
+    // Weights are multiplied by 0 beside the edges.
+    const bool nonfinite = kernels::Lines().any_nonfinite(packed_, blocks * s_.BlockFloats());
+    if (nonfinite) {
+      weight_.TakeFiniteOnly();
+      pack();
+    }
+    const int64_t bands = s_.bands_, depths = s_.depth_blocks_;
+    exec::ParallelFor(g_.batch * blocks * depths * bands, serial, [&](int64_t index, int worker) {
+      Job({index / (bands * depths * blocks), index / (bands * depths) % blocks, index / bands % depths * s_.depths_,
+           index % bands * s_.rows_},
+          results_ + worker * s_.ResultFloats());
+    });
+    if (nonfinite) AddNonfiniteWeightTerms(p_, kBackwardData, b_, serial);
+  }
+
+ private:
+  struct Piece {
+    int64_t image, block, depth, row;  // of depths and rows the first
+  };
+
+  int64_t Group(int64_t block) const { return block / s_.blocks_; }
+  int64_t FirstInput(int64_t block) const { return block % s_.blocks_ * s_.block_; }
+  int64_t Inputs(int64_t block) const { return std::min(s_.block_, s_.input_channels_ - FirstInput(block)); }
+
+  // packed[block][slice][output channel][column][row][channel], zeros for channels that a block does not have.
+  void PackBlock(int64_t block) const {
+    const auto& strides = p_.weight.strides;
+    float* to = packed_ + block * s_.BlockFloats();
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(Inputs(block))};
+    for (const Slice& slice : s_.slices_) {
+      for (int64_t k = 0; k < s_.output_channels_; ++k) {
+        for (int64_t j = 0; j < g_.kernel[2]; ++j) {
+          for (int64_t i = 0; i < slice.rows; ++i, to += s_.block_) {
+            float line[kernels::RowSumKernels::kMostChannels + kernels::kLineSlack] = {};
+            weight_.Fetch((Group(block) * s_.output_channels_ + k) * strides[0] + FirstInput(block) * strides[1] +
+                              slice.depth * strides[2] + (g_.kernel[1] - 1 - slice.first_row - i) * strides[3] +
+                              (g_.kernel[2] - 1 - j) * strides[4],
+                          &whole, 1, strides[1], Inputs(block), line);
+            std::fill(line + Inputs(block), line + s_.block_, 0.0f);
+            std::copy(line, line + s_.block_, to);
+          }
+        }
+      }
+    }
+  }
+
+  void Job(const Piece& piece, float* results) const {
+    std::memset(results, 0, static_cast<size_t>(s_.ResultFloats()) * sizeof(float));
+    const int64_t depths = std::min(s_.depths_, g_.input_size[0] - piece.depth);
+    for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) {
+      for (int64_t z = 0; z < depths; ++z) {
+        for (const Slice& slice : s_.slices_) AddSlice(piece, k, z, slice, results);
+      }
+    }
+    for (int64_t z = 0; z < depths; ++z) Store(piece, z, results + z * s_.block_ * s_.rows_ * s_.pitch_);
+  }
+
+  void AddSlice(const Piece& piece, int64_t k, int64_t z, const Slice& slice, float* results) const {
+    const auto& strides = p_.output.strides;
+    const int64_t depth = piece.depth + z + g_.pad_begin[0] - slice.depth * g_.dilation[0];
+    if (depth < 0 || depth >= g_.output_size[0]) return;
+    const int64_t row = piece.row + g_.pad_begin[1] - (g_.kernel[1] - 1) + slice.first_row;
+    const int64_t wanted = std::min(s_.rows_, g_.input_size[1] - piece.row) + slice.rows - 1;
+    kernels::RowSumsCall call{};
+    call.source_channel = strides[1];
+    call.source_row = strides[3];
+    call.sources = std::min(s_.chunk_, s_.output_channels_ - k);
+    call.columns = g_.kernel[2];
+    call.weights = packed_ + piece.block * s_.BlockFloats() + slice.packed + k * g_.kernel[2] * slice.rows * s_.block_;
+    call.result_channel = s_.rows_ * s_.pitch_;
+    call.result_row = s_.pitch_;
+    call.row_begin = std::max<int64_t>(0, -row);
+    call.row_end = std::min(wanted, g_.output_size[1] - row);
+    if (call.row_begin >= call.row_end) return;
+    const bool rows = call.row_begin == 0 && call.row_end == s_.rows_ + slice.rows - 1;
+    const int64_t offset = piece.image * strides[0] + (Group(piece.block) * s_.output_channels_ + k) * strides[1] +
+                           depth * strides[2] + row * strides[3];
+    AskForPages(offset + call.sources * strides[1], call.sources);
+    const int64_t lanes = s_.kernels_.lanes;
+    for (int64_t tile = 0; tile < s_.tiles_; ++tile) {
+      const int64_t column = tile * lanes + g_.pad_begin[2] - (g_.kernel[2] - 1);
+      call.lane_begin = -column;
+      call.lane_end = g_.output_size[2] - column;
+      const bool inside = call.lane_begin <= 0 && call.lane_end >= lanes + call.columns - 1;
+      call.source = output_ + offset + column;
+      call.ahead = Ahead(offset + (slice.rows - 1) * strides[3] + column, tile, call.sources);
+      call.result = results + z * s_.block_ * call.result_channel + tile * lanes;
+      (!rows ? s_.kernels_.edge : inside ? s_.kernels_.inside : s_.kernels_.sides)[s_.block_][slice.rows](call);
+    }
+  }
+
+  // Two tiles on; behind a row's end the next channels'.
+  const float* Ahead(int64_t offset, int64_t tile, int64_t sources) const {
+    constexpr int64_t kTiles = 2;
+    const int64_t lanes = s_.kernels_.lanes;
+    if (tile + kTiles < s_.tiles_) return output_ + offset + kTiles * lanes;
+    return output_ + offset + (kTiles - s_.tiles_) * lanes + sources * p_.output.strides[1];
+  }
+
+  // Requests for what lies in a page that the processor has not looked up are dropped, so each page is asked for early,
+  // for the look-up's sake.
+  void AskForPages(int64_t offset, int64_t sources) const {
+    for (int64_t k = 0; k < sources; ++k) {
+      const float* at = output_ + offset + k * p_.output.strides[1];
+      __builtin_prefetch(at);
+      __builtin_prefetch(at + s_.rows_ * p_.output.strides[3]);
+    }
+  }
+
+  void Store(const Piece& piece, int64_t z, const float* results) const {
+    const auto& strides = p_.input_result.strides;
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(g_.input_size[2])};
+    const int64_t rows = std::min(s_.rows_, g_.input_size[1] - piece.row);
+    for (int64_t c = 0; c < Inputs(piece.block); ++c) {
+      const int64_t channel = Group(piece.block) * s_.input_channels_ + FirstInput(piece.block) + c;
+      for (int64_t row = 0; row < rows; ++row) {
+        result_.Store(piece.image * strides[0] + channel * strides[1] + (piece.depth + z) * strides[2] +
+                          (piece.row + row) * strides[3],
+                      &whole, 1, strides[4], results + (c * s_.rows_ + row) * s_.pitch_);
+      }
+    }
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  const Geometry& g_;
+  const Buffers& b_;
+  float* packed_;
+  float* results_;
+  const float* output_;
+  LineReader weight_;
+  LineWriter result_;
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
+          static_cast<float*>(ledger.Fetch(workspace, scratch_handle_)))
+      .Run();
+}
+
+}  // namespace canopy::conv::pixel_rows

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/pixel_rows/data_step.h"
+
+#include <algorithm>
+
+#include "exec/pool.h"
+
+namespace canopy::conv::pixel_rows {
+namespace {
+
+using base::CeilDiv;
+
+constexpr int64_t kMostTerms = 256;          // of one call: FP32 sums stay short
+constexpr int64_t kResultFloats = 48 << 10;  // 192 KiB of a 1 MiB L2
+
+// In units of Step::Work.
+constexpr double kEfficiency[] = {0, 0.45, 0.58, 0.66, 0.66};  // by channels
+constexpr double kWorkARowVector = 0.5;                     // of output, from memory, for each slice
+constexpr double kWorkACall = 100;
+constexpr double kWorkAStore = 2;
+constexpr double kWorkAPackedWeight = 4;
+constexpr double kWorkAJob = 1000;
+
+}  // namespace
+
+DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : kernels_(kernels::RowSums()) {
+  const Geometry& g = problem.geometry;
+  input_channels_ = g.group_input_channels();
+  output_channels_ = g.group_output_channels();
+  taps_ = g.taps();
+  blocks_ = CeilDiv(input_channels_, int64_t{kernels::RowSumKernels::kMostChannels});
+  block_ = CeilDiv(input_channels_, blocks_);
+  blocks_ = CeilDiv(input_channels_, block_);
+  rows_ = kernels_.rows[block_];
+  bands_ = CeilDiv(g.input_size[1], rows_);
+  tiles_ = CeilDiv(g.input_size[2], int64_t{kernels_.lanes});
+  pitch_ = tiles_ * kernels_.lanes;
+  depths_ = std::clamp<int64_t>(kResultFloats / std::max<int64_t>(1, block_ * rows_ * pitch_), 1,
+                                std::max<int64_t>(1, g.input_size[0]));
+  depth_blocks_ = CeilDiv(g.input_size[0], depths_);
+  ListSlices(g);
+  int64_t most_rows = 1;
+  for (const Slice& slice : slices_) most_rows = std::max(most_rows, slice.rows);
+  const int64_t most = std::max<int64_t>(1, kMostTerms / (g.kernel[2] * most_rows));
+  chunk_ = CeilDiv(output_channels_, CeilDiv(output_channels_, most));
+  const base::Checked packed = base::Checked(g.groups) * blocks_ * BlockFloats() * static_cast<int64_t>(sizeof(float));
+  packed_handle_ = ledger->Book("packed weights", packed.ok() ? packed.value() : -1);
+  scratch_handle_ = ledger->Book("results of " + std::to_string(exec::ThreadCount()) + " threads",
+                                 ResultFloats() * static_cast<int64_t>(sizeof(float)) * exec::ThreadCount());
+  CountWork(g);
+}
+
+void DataStep::ListSlices(const Geometry& g) {
+  const int64_t parts = CeilDiv(g.kernel[1], int64_t{kernels_.most_taps[block_]});
+  int64_t packed = 0;
+  for (int64_t depth = 0; depth < g.kernel[0]; ++depth) {
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * g.kernel[1] / parts, rows = (part + 1) * g.kernel[1] / parts - first;
+      slices_.push_back({depth, first, rows, packed});
+      packed += rows * g.kernel[2] * block_ * output_channels_;
+    }
+  }
+}
+
+void DataStep::CountWork(const Geometry& g) {
+  const double scale = static_cast<double>(kernels_.lanes) / 16;
+  const double calls = static_cast<double>(g.batch * g.input_size[0] * bands_ * tiles_ * blocks_) *
+                       static_cast<double>(CeilDiv(output_channels_, chunk_));
+  const double vectors = static_cast<double>(g.batch * g.input_size[0] * bands_ * rows_ * tiles_ * blocks_) * scale;
+  const double outputs = static_cast<double>(output_channels_), slices = static_cast<double>(slices_.size());
+  work_ = vectors * outputs * (static_cast<double>(taps_ * block_) / kEfficiency[block_] + slices * kWorkARowVector) +
+          calls * slices * kWorkACall + vectors * static_cast<double>(block_) * kWorkAStore * 4 +
+          outputs * static_cast<double>(input_channels_ * taps_) * kWorkAPackedWeight +
+          static_cast<double>(g.batch * depth_blocks_ * bands_ * blocks_) * kWorkAJob;
+  work_ *= static_cast<double>(g.groups);
+}
+
+std::string DataStep::Describe() const {
+  return "bands of " + std::to_string(rows_) + " rows by " + std::to_string(depths_) + " depths, blocks of " +
+         std::to_string(block_) + " input channels, chunks of " + std::to_string(chunk_) + " output channels, " +
+         std::to_string(slices_.size()) + " slices";
+}
+
+}  // namespace canopy::conv::pixel_rows

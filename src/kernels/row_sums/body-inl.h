@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per target.
+#if defined(CANOPY_KERNELS_ROW_SUMS_BODY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_ROW_SUMS_BODY_INL_H_
+#undef CANOPY_KERNELS_ROW_SUMS_BODY_INL_H_
+#else
+#define CANOPY_KERNELS_ROW_SUMS_BODY_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <atomic>
+
+#include "kernels/row_sums/contract.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace canopy::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using RowTag = hn::CappedTag<float, 16>;
+using RowVec = hn::Vec<RowTag>;
+inline constexpr int64_t kRowLanes = static_cast<int64_t>(hn::MaxLanes(RowTag()));
+
+// Lanes [begin, end) of vectors of memory, 0 elsewhere; nothing else is read. Beyond the vector's ends all are meant.
+class PresentLanes {
+ public:
+  HWY_INLINE PresentLanes(int64_t begin, int64_t end)
+      : begin_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, begin))), end_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, end))) {
+#if !HWY_MEM_OPS_MIGHT_FAULT
+    const RowTag d;
+    mask_ = hn::AndNot(hn::FirstN(d, static_cast<size_t>(begin_)), hn::FirstN(d, static_cast<size_t>(end_)));
+#endif
+  }
+
+  HWY_INLINE RowVec Load(const float* from) const {
+    const RowTag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+    HWY_ALIGN float lanes[kRowLanes] = {};
+    for (int64_t i = begin_; i < end_; ++i) lanes[i] = from[i];
+    return hn::Load(d, lanes);
+#else
+    return hn::MaskedLoad(mask_, d, from);
+#endif
+  }
+
+ private:
+  int64_t begin_, end_;
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  hn::Mask<RowTag> mask_;
+#endif
+};
+
+// What a kernel checks.
+enum class Edge { kNone, kLanes, kRowsAndLanes };
+
+template <int kChannels, int kTaps, int kRows, Edge kEdge>
+void SumRows(const RowSumsCall& call) {
+  const RowTag d;
+  RowVec acc[kRows][kChannels];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChannels; ++c) acc[r][c] = hn::Zero(d);
+  }
+  const int64_t source_row = call.source_row, columns = call.columns, source_channel = call.source_channel;
+  [[maybe_unused]] const int64_t row_begin = call.row_begin, row_end = call.row_end;
+  const float *source = call.source, *ahead = call.ahead, *weights = call.weights;
+  for (int64_t k = 0; k < call.sources; ++k, source += source_channel, ahead += source_channel) {
+    const float* line = ahead;
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r, line += source_row) __builtin_prefetch(line, 0, 3);
+    for (int64_t j = 0; j < columns; ++j) {
+      RowVec factor[kTaps][kChannels];
+#pragma GCC unroll 3
+      for (int i = 0; i < kTaps; ++i) {
+#pragma GCC unroll 4
+        for (int c = 0; c < kChannels; ++c) factor[i][c] = hn::Set(d, *weights++);
+      }
+      const float* at = source + j;
+      const PresentLanes lanes(call.lane_begin - j, call.lane_end - j);
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows + kTaps - 1; ++i, at += source_row) {
+        if (kEdge == Edge::kRowsAndLanes && (i < row_begin || i >= row_end)) continue;
+        const RowVec x = kEdge == Edge::kNone ? hn::LoadU(d, at) : lanes.Load(at);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each tap
+#pragma GCC unroll 3
+        for (int t = 0; t < kTaps; ++t) {
+#pragma GCC unroll 4
+          for (int c = 0; c < kChannels; ++c) {
+            if (i - t >= 0 && i - t < kRows) acc[i - t][c] = hn::MulAdd(factor[t][c], x, acc[i - t][c]);
+          }
+        }
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int c = 0; c < kChannels; ++c) {
+      float* to = call.result + c * call.result_channel + r * call.result_row;
+      hn::StoreU(hn::Add(hn::LoadU(d, to), acc[r][c]), d, to);
+    }
+  }
+}
+
+// ---- the list ------------------------------------------------------------------------------------------------------
+
+template <int kChannels, int kRows, int kTaps>
+void FillRowSums(RowSumKernels* kernels) {
+  kernels->inside[kChannels][kTaps] = &SumRows<kChannels, kTaps, kRows, Edge::kNone>;
+  kernels->sides[kChannels][kTaps] = &SumRows<kChannels, kTaps, kRows, Edge::kLanes>;
+  kernels->edge[kChannels][kTaps] = &SumRows<kChannels, kTaps, kRows, Edge::kRowsAndLanes>;
+  if constexpr (kTaps > 1) FillRowSums<kChannels, kRows, kTaps - 1>(kernels);
+}
+
+inline const RowSumKernels& RowSumsOfTarget() {
+  static const struct Table {
+    RowSumKernels kernels{};
+    Table() {
+      kernels.lanes = static_cast<int>(kRowLanes);
+      kernels.target = hwy::TargetName(HWY_TARGET);
+#define CANOPY_ROW_SUMS(registers, channels, row_count, most) \
+  if constexpr (registers == CANOPY_VECTOR_REGISTERS) {       \
+    kernels.rows[channels] = row_count;                       \
+    kernels.most_taps[channels] = most;                       \
+    FillRowSums<channels, row_count, most>(&kernels);         \
+  }
+#include "kernels/row_sums/kernels.inc"
+#undef CANOPY_ROW_SUMS
+    }
+  } table;
+  return table.kernels;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace canopy::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // CANOPY_KERNELS_ROW_SUMS_BODY_INL_H_
