@@ -59,14 +59,9 @@ inline void Transpose(const float* from, int64_t step, int64_t rows, int64_t col
   TransposeByElements(from, step, rows, columns, to, column_offsets);
 }
 #else
-// kLanes rows become kLanes columns. Arrays of vectors: everything is unrolled and stays in registers.
+// The second half of TransposeSquare: vector 4g + j, whose block b is column 4b + j of rows 4g..4g+3, becomes a column.
 template <class D, class V = hn::Vec<D> >
-HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
-  constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
-  // Within blocks: then vector 4g + j holds, in block b, column 4b + j of rows 4g..4g+3.
-#pragma GCC unroll 4
-  for (int g = 0; g < kLanes; g += 4) TransposeBlocks(d, v[g], v[g + 1], v[g + 2], v[g + 3]);
-    // The blocks themselves.
+HWY_INLINE void ExchangeBlocks(D d, V* HWY_RESTRICT v) {
 #if HWY_TARGET <= HWY_AVX3
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
@@ -85,6 +80,16 @@ HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
     v[4 + j] = high;
   }
 #endif
+}
+
+// kLanes rows become kLanes columns. Arrays of vectors: everything is unrolled and stays in registers.
+template <class D, class V = hn::Vec<D> >
+HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  // Within blocks: then vector 4g + j holds, in block b, column 4b + j of rows 4g..4g+3.
+#pragma GCC unroll 4
+  for (int g = 0; g < kLanes; g += 4) TransposeBlocks(d, v[g], v[g + 1], v[g + 2], v[g + 3]);
+  ExchangeBlocks(d, v);
 }
 
 inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
@@ -110,11 +115,20 @@ inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows
       const int64_t* HWY_RESTRICT offsets = column_offsets + j;
       V v[kLanes];
       if (row_count == kLanes && column_count == kLanes) {
+        const float* HWY_RESTRICT row = corner;
+#pragma GCC unroll 4
+        for (int64_t r = 0; r < kLanes; r += 4, row += 4 * step) {
+          __asm__("" : "+r"(row));  // or GCC keeps sixteen addresses, most of them in memory
+          v[r] = hn::LoadU(d, row);
+          v[r + 1] = hn::LoadU(d, row + step);
+          v[r + 2] = hn::LoadU(d, row + 2 * step);
+          v[r + 3] = hn::LoadU(d, row + 3 * step);
+          TransposeBlocks(d, v[r], v[r + 1], v[r + 2], v[r + 3]);
+        }
+        ExchangeBlocks(d, v);
+        float* HWY_RESTRICT first = to + i;
 #pragma GCC unroll 16
-        for (int64_t r = 0; r < kLanes; ++r) v[r] = hn::LoadU(d, corner + r * step);
-        TransposeSquare(d, v);
-#pragma GCC unroll 16
-        for (int64_t r = 0; r < kLanes; ++r) hn::StoreU(v[r], d, to + offsets[r] + i);
+        for (int64_t r = 0; r < kLanes; ++r) hn::StoreU(v[r], d, first + offsets[r]);
         continue;
       }
       if (column_count == 1) {  // of planes of 49 pixels
