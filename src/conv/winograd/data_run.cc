@@ -119,7 +119,7 @@ class DataRun {
     channel_lanes::SlabShape shape;
     shape.first_image = box.first[0];
     shape.images = box.count[0];
-    shape.panel = kSlabChannels;
+    shape.panel = s_.slab_channels();
     for (int axis = 0; axis < 3; ++axis) {
       // Just what some result meets: the rest of a window would be rounded into results all the same.
       const AxisTiling& along = t_.axes[axis];
@@ -137,12 +137,12 @@ class DataRun {
                     float* windows) const {
     channel_lanes::SlabShape shape = ShapeOf(box);
     lists_.Windows(box, shape, scratch);
-    std::memset(scratch.slab, 0, kSlabChannels * sizeof(float));
+    std::memset(scratch.slab, 0, static_cast<size_t>(shape.panel) * sizeof(float));
     const kernels::WinogradInFn transform = t_.kernels().input;
     for (int64_t c = begin; c < end; c += kSlabChannels) {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(kSlabChannels, end - c);
-      channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + kSlabChannels);
+      channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + shape.panel);
       const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
       for (int64_t window = 0; window < s_.windows(box.count); ++window) {
         transform(scratch.slab, scratch.window_offsets + window * t_.window(), lanes,

@@ -263,7 +263,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   const int64_t lanes = panels_.panel_lanes(), tiles = boxes_.positions();
   const channel_lanes::Extent4& box = boxes_.extent();
-  scratch.slab = carver.Take<float>((SlabPixels(box) + 1) * kSlabChannels);
+  scratch.slab = carver.Take<float>((SlabPixels(box) + 1) * slab_channels());
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
   scratch.sums = carver.Take<float>(tiling_.points() * sum_step());

@@ -100,6 +100,8 @@ class DataStep : public Step {
   int64_t kernel_channels() const {
     return block_units_ > 0 ? source_channels_ : std::min(source_channels_, terms_chunk_);
   }
+  // From pixel to pixel of a slab.
+  int64_t slab_channels() const { return std::min(kSlabChannels, padded_sources_); }
   // Distances from point to point, in floats; none is a multiple of 4096 bytes.
   int64_t window_step() const { return windows(boxes_.extent()) * padded_sources_ + kernels::kWinogradLanes; }
   int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
