@@ -26,6 +26,7 @@ constexpr int64_t kEnoughJobs = 16;
 // Of low tiles: most vectors cross a cache line, which few rows do not make up for.
 constexpr double kEfficiencyOfFew = 0.5;  // 2 or 3 rows
 constexpr double kEfficiencyOfOne = 0.35;
+constexpr double kWorkAPlane = 50;      // of a channel in a slab, or in a phase of the results, besides
 constexpr double kWorkASlabElem = 0.5;  // copying one element
 constexpr double kWorkASlabRow = 10;
 constexpr double kWorkAWait = 0.5;        // more where it has to be waited for
@@ -264,8 +265,10 @@ double DataStep::OtherWork(const ConvProblem& problem) const {
                        (pairs_ || phases_[0].axes[2].result_step * result_.strides[4] == 1 ? 0 : kWorkAStride);
   const double slab_rows = static_cast<double>((1 + span_[0]) * SlabRows() * source_channels_);
   const double result_rows = static_cast<double>(rows_ * result_channels_) * static_cast<double>(phases_.size());
+  const double planes = static_cast<double>((1 + span_[0]) * source_channels_) +
+                        static_cast<double>(result_channels_) * static_cast<double>(phases_.size());
   return slab_rows * (static_cast<double>(pitch_) * load + kWorkASlabRow) +
-         result_rows * (static_cast<double>(columns_) * store + kWorkAStoredRow);
+         result_rows * (static_cast<double>(columns_) * store + kWorkAStoredRow) + planes * kWorkAPlane;
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
