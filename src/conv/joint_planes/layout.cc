@@ -13,6 +13,7 @@ namespace {
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kLoadWork = 1.2, kStraddlingWork = 2.4, kStoreWork = 2;
 constexpr double kPartWork = 2;  // of a pass, so that the fewest of equals are taken
+constexpr double kAddWork = 4;   // of a pass that adds to another's results
 
 // How kernel offsets of one pair of residues are cut.
 struct Cut {
@@ -68,7 +69,7 @@ double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
   const double at_once = kernels::JointPlanes().at_once[rows][columns];
   const double gradients = static_cast<double>(columns) * (static_cast<double>(rows) + at_once - 1) / at_once;
   const double loads = kStraddlingWork * (gradients + 1) + (first ? 0 : kLoadWork) + kStoreWork;
-  return std::max(static_cast<double>(rows * columns * results), loads);
+  return std::max(static_cast<double>(rows * columns * results), loads) + (first ? 0 : kAddWork);
 }
 
 double PairWork(int64_t rows, int results) {
