@@ -13,7 +13,8 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kTerms = 128;         // of a tile product, about: FP32 sums stay short
+// Of a tile product, about. Transforms back enlarge the error of its sums, those of squares twice.
+constexpr int64_t kTerms = 64, kTermsOfLines = 128;
 constexpr int64_t kTiles = 64;          // of a box: what a point's kernels, once in the L1, are worth
 constexpr int64_t kTilesOfTerms = 128;  // neighbours share windows
 constexpr int64_t kTilesOfLines = 256, kFewTilesOfLines = 64;
@@ -80,7 +81,8 @@ void DataStep::ChooseTiling(const Geometry& g) {
   const auto take = [&](const Tiling& tiling) {
     tiling_ = tiling;
     Place(g);
-    terms_chunk_ = std::max<int64_t>(1, kTerms / tiling.terms() / kKernelChunk) * kKernelChunk;
+    const int64_t terms = tiling.transformed > 1 ? kTerms : kTermsOfLines;
+    terms_chunk_ = std::max<int64_t>(1, terms / tiling.terms() / kKernelChunk) * kKernelChunk;
     boxes_ = MakeBoxes(g, MostTiles());
     for (int64_t tiles = MostTiles() / 2;
          tiles >= kLeastTiles && window_floats() * int64_t{sizeof(float)} > kWindowBytes; tiles /= 2) {
