@@ -170,7 +170,8 @@ inline void DrawFast(Draw* draw, Geometry* g) {
   for (int a = 0; a < 3; ++a) {
     if (g->kernel[a] == 3 && (*draw)(0, 2) == 0) {
       g->stride[a] = (*draw)(1, 2);
-      g->kernel[a] = (*draw)(g->stride[a] + 1, 2 * g->stride[a] + 3);
+      g->kernel[a] = (*draw)(g->stride[a] + 1, 2 * g->stride[a] + 2);
+      g->output_size[a] = (g->output_size[a] + 1) / 2;
     }
     g->pad_begin[a] = (*draw)(0, 5) == 0 ? (*draw)(3, 7) : (*draw)(0, 2);
     const int64_t reach = (g->output_size[a] - 1) * g->stride[a] + g->kernel[a];

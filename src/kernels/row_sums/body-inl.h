@@ -22,12 +22,19 @@ using RowTag = hn::CappedTag<float, 16>;
 using RowVec = hn::Vec<RowTag>;
 inline constexpr int64_t kRowLanes = static_cast<int64_t>(hn::MaxLanes(RowTag()));
 
+// Whether masked loads read what they leave out. Highway's of one lane do, though it does not say so.
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
+#define CANOPY_LOADS_READ_ALL 1
+#else
+#define CANOPY_LOADS_READ_ALL 0
+#endif
+
 // Lanes [begin, end) of vectors of memory, 0 elsewhere; nothing else is read. Beyond the vector's ends all are meant.
 class PresentLanes {
  public:
   HWY_INLINE PresentLanes(int64_t begin, int64_t end)
       : begin_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, begin))), end_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, end))) {
-#if !HWY_MEM_OPS_MIGHT_FAULT
+#if !CANOPY_LOADS_READ_ALL
     const RowTag d;
     mask_ = hn::AndNot(hn::FirstN(d, static_cast<size_t>(begin_)), hn::FirstN(d, static_cast<size_t>(end_)));
 #endif
@@ -35,7 +42,7 @@ class PresentLanes {
 
   HWY_INLINE RowVec Load(const float* from) const {
     const RowTag d;
-#if HWY_MEM_OPS_MIGHT_FAULT
+#if CANOPY_LOADS_READ_ALL
     HWY_ALIGN float lanes[kRowLanes] = {};
     for (int64_t i = begin_; i < end_; ++i) lanes[i] = from[i];
     return hn::Load(d, lanes);
@@ -46,10 +53,12 @@ class PresentLanes {
 
  private:
   int64_t begin_, end_;
-#if !HWY_MEM_OPS_MIGHT_FAULT
+#if !CANOPY_LOADS_READ_ALL
   hn::Mask<RowTag> mask_;
 #endif
 };
+
+#undef CANOPY_LOADS_READ_ALL
 
 // What a kernel checks.
 enum class Edge { kNone, kLanes, kRowsAndLanes };
