@@ -11,6 +11,7 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation != kBackwardWeights) return "it computes weight gradients only";
   const Geometry& g = problem.geometry;
   if (g.taps() == 0) return "the kernel is empty";
+  if (*std::min_element(g.output_size.begin(), g.output_size.end()) <= 0) return "there is no output";
   constexpr int64_t kMost = 1024;
   if (*std::max_element(g.kernel.begin(), g.kernel.end()) > kMost || g.taps() > kMost) {
     return "the kernel has more than 1024 offsets";
