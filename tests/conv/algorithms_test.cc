@@ -12,19 +12,11 @@
 #include "conv/plan.h"
 #include "kernels/dispatch.h"
 #include "numerics/rounding.h"
+#include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"
 
 namespace canopy::conv {
 namespace {
-
-void RunOnly(Case* c, const char* algorithm, uint8_t computations, bool saturate = false) {
-  c->problem.computations = computations;
-  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
-  // An odd address, a canary behind: the workspace may have any alignment and is used no further than reported.
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
-  Run(*plan, c->buffers(), workspace.data() + 1, saturate);
-  for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) ASSERT_EQ(workspace[i], char{0x77}) << algorithm;
-}
 
 class AlgorithmsTest : public testing::TestWithParam<int> {};
 
@@ -32,9 +24,9 @@ void ExpectFormula(const Algorithm& algorithm, uint32_t seed, const std::string&
   const char* name = algorithm.name;
   const bool integers = seed % 2 == 0;
   Case c = RandomCase(seed, integers, algorithm.fast, types);
-  RunOnly(&c, name, kForward);
-  RunOnly(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput);
-  if (testing::Test::HasFatalFailure()) return;
+  RunAlgorithm(&c, name, kForward);
+  RunAlgorithm(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput);
+  if (testing::Test::HasFailure()) return;
   const Sums expected = Expected(c);
   // Small integers make every sum exact; else FP32 sums of at most 3,600 terms.
   // Fast algorithms multiply numbers that are not whole: their own bound holds for both.
@@ -92,30 +84,14 @@ TEST_P(AlgorithmsTest, MatchTheFormulaInBf16WithDotProductsAndWithout) {
   }
 }
 
-// The class of a number, as far as the sums fix it: finite, +Inf, -Inf or NaN.
-std::string Class(double value) {
-  return std::isnan(value) ? "nan" : std::isinf(value) ? (value > 0 ? "inf" : "-inf") : "finite";
-}
-
-void ExpectSameClasses(const Tensor& actual, const std::vector<double>& expected, const std::string& trace) {
-  size_t i = 0;
-  ForEach(actual.dims, [&](const std::array<int64_t, 5>& at) {
-    EXPECT_EQ(Class(actual.Get(at)), Class(expected[i])) << trace << ", element " << i;
-    ++i;
-  });
-}
-
 // A product of a packed zero and Inf is NaN; a padded tap is no product at all.
 TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
   const char* name = kAlgorithms[GetParam()].name;
   for (uint32_t seed = 0; seed < 90; ++seed) {
     Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast, seed % 4 < 3 ? Types::kAny : Types::kBf16);
-    const auto set_infinite = [](Tensor* tensor) {
-      numerics::StoreElement(tensor->bytes.data(), tensor->operand.dtype, INFINITY, false);
-    };
-    set_infinite(seed % 3 == 0 ? &c.weight : seed % 3 == 1 ? &c.output : &c.input);
-    RunOnly(&c, name, kForward);
-    RunOnly(&c, name, kBackwardData | kBackwardWeights);
+    MakeOneInfinite(&c, seed);
+    RunAlgorithm(&c, name, kForward);
+    RunAlgorithm(&c, name, kBackwardData | kBackwardWeights);
     const Sums expected = Expected(c);
     const std::string trace = std::string(name) + ", seed " + std::to_string(seed);
     ExpectSameClasses(c.output_result, expected.output, trace + " forward");
@@ -133,7 +109,7 @@ TEST_P(AlgorithmsTest, SaturateWhereTheRunDemandsIt) {
     // Sums beyond the range, from numbers that fast algorithms take as they are; now and then from one that they don't.
     ForEach(c.output.dims, [&](const auto& at) { c.output.Set(at, std::numeric_limits<float>::max()); });
     if (seed % 3 == 0) numerics::StoreElement(c.output.bytes.data(), c.output.operand.dtype, INFINITY, false);
-    RunOnly(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput, /*saturate=*/true);
+    RunAlgorithm(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput, /*saturate=*/true);
     for (const Tensor* result : {&c.input_result, &c.weight_result, &c.bias_result}) {
       ForEach(result->dims, [&](const std::array<int64_t, 5>& at) {
         EXPECT_TRUE(std::isfinite(result->Get(at))) << name << ", seed " << seed;

@@ -31,31 +31,7 @@ inline Geometry DrawPlanes(Draw* draw) {
 
 inline Case PlanesCase(uint32_t seed, DType type) {
   Draw draw(seed);
-  Case c;
-  const Geometry g = c.problem.geometry = DrawPlanes(&draw);
-  const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
-    Tensor tensor = MakeTensor(dims, dtype, {0, 1, 2, 3, 4}, draw(0, 2) == 0 ? draw(1, 3) : 0);
-    FillRandom(&tensor, true, draw.engine());
-    return tensor;
-  };
-  const std::array<int64_t, 5> input = {g.batch, g.groups, g.input_size[0], g.input_size[1], g.input_size[2]};
-  const std::array<int64_t, 5> output = {g.batch, g.groups, g.output_size[0], g.output_size[1], g.output_size[2]};
-  const std::array<int64_t, 5> weight = {g.groups, 1, 1, g.kernel[1], g.kernel[2]};
-  c.input = make(input, type);
-  c.weight = make(weight, type);
-  c.output = make(output, type);
-  c.input_result = make(input, seed % 3 == 0 ? type : DType::kFloat32);
-  c.weight_result = make(weight, DType::kFloat32);
-  c.output_result = make(output, DType::kFloat32);
-  c.bias_result = make({1, g.groups, 1, 1, 1}, DType::kFloat32);
-  c.problem.input = c.input.operand;
-  c.problem.weight = c.weight.operand;
-  c.problem.output = c.output.operand;
-  c.problem.input_result = c.input_result.operand;
-  c.problem.weight_result = c.weight_result.operand;
-  c.problem.output_result = c.output_result.operand;
-  c.problem.bias_result = c.bias_result.operand;
-  return c;
+  return PlainCase(DrawPlanes(&draw), seed, type, &draw);
 }
 
 }  // namespace canopy::conv

@@ -67,6 +67,18 @@ struct Case {
   ConvProblem problem;
   Tensor input, weight, output, bias, input_result, weight_result, output_result, bias_result;
 
+  // Tells the problem of the tensors.
+  void SetOperands() {
+    problem.input = input.operand;
+    problem.weight = weight.operand;
+    problem.output = output.operand;
+    problem.bias = bias.operand;
+    problem.input_result = input_result.operand;
+    problem.weight_result = weight_result.operand;
+    problem.output_result = output_result.operand;
+    problem.bias_result = bias_result.operand;
+  }
+
   Buffers buffers() {
     return {input.bytes.data(),         weight.bytes.data(),       output.bytes.data(),
             bias.bytes.data(),          input_result.bytes.data(), weight_result.bytes.data(),
@@ -212,6 +224,38 @@ inline bool DrawAny(Draw* draw, Geometry* g) {
   return pointwise;
 }
 
+struct Dims {
+  std::array<int64_t, 5> input, weight, output;
+};
+
+inline Dims DimsOf(const Geometry& g) {
+  return {{g.batch, g.input_channels, g.input_size[0], g.input_size[1], g.input_size[2]},
+          {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1], g.kernel[2]},
+          {g.batch, g.output_channels, g.output_size[0], g.output_size[1], g.output_size[2]}};
+}
+
+// Whole numbers in tensors of the usual order, whose rows now and then have gaps between them; some gradients of the
+// input have the inputs' type, other results are FLOAT.
+inline Case PlainCase(const Geometry& g, uint32_t seed, DType type, Draw* draw) {
+  Case c;
+  c.problem.geometry = g;
+  const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
+    Tensor tensor = MakeTensor(dims, dtype, {0, 1, 2, 3, 4}, (*draw)(0, 2) == 0 ? (*draw)(1, 3) : 0);
+    FillRandom(&tensor, true, draw->engine());
+    return tensor;
+  };
+  const auto [input, weight, output] = DimsOf(g);
+  c.input = make(input, type);
+  c.weight = make(weight, type);
+  c.output = make(output, type);
+  c.input_result = make(input, seed % 3 == 0 ? type : DType::kFloat32);
+  c.weight_result = make(weight, DType::kFloat32);
+  c.output_result = make(output, DType::kFloat32);
+  c.bias_result = make({1, g.output_channels, 1, 1, 1}, DType::kFloat32);
+  c.SetOperands();
+  return c;
+}
+
 enum class Types { kAny, kBf16, kRoundedToBf16 };
 
 // Small enough for the formula, with every extent around the tiles' and vectors' sizes at some time.
@@ -235,11 +279,7 @@ inline Case RandomCase(uint32_t seed, bool integers, bool fast, Types types = Ty
     FillRandom(&tensor, integers, draw.engine());
     return tensor;
   };
-  const std::array<int64_t, 5> input = {g.batch, g.input_channels, g.input_size[0], g.input_size[1], g.input_size[2]};
-  const std::array<int64_t, 5> output = {g.batch, g.output_channels, g.output_size[0], g.output_size[1],
-                                         g.output_size[2]};
-  const std::array<int64_t, 5> weight = {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1],
-                                         g.kernel[2]};
+  const auto [input, weight, output] = DimsOf(g);
   c.input = make(input, dtype());
   c.weight = make(weight, dtype());
   c.output = make(output, dtype());
@@ -252,14 +292,7 @@ inline Case RandomCase(uint32_t seed, bool integers, bool fast, Types types = Ty
       draw(0, 2) == 0 ? numerics::InputRounding::kHfloat32x11 : numerics::InputRounding::kNone;
   if (types == Types::kBf16) c.problem.rule.input_rounding = numerics::InputRounding::kNone;
   if (types == Types::kRoundedToBf16) c.problem.rule.input_rounding = numerics::InputRounding::kBFloat16;
-  c.problem.input = c.input.operand;
-  c.problem.weight = c.weight.operand;
-  c.problem.output = c.output.operand;
-  c.problem.bias = c.bias.operand;
-  c.problem.input_result = c.input_result.operand;
-  c.problem.weight_result = c.weight_result.operand;
-  c.problem.output_result = c.output_result.operand;
-  c.problem.bias_result = c.bias_result.operand;
+  c.SetOperands();
   return c;
 }
 

@@ -2,30 +2,18 @@
 // What the sweep over all algorithms hardly meets: see planes_case.h.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <memory>
+#include <array>
 #include <string>
+#include <vector>
 
-#include "conv/conv.h"
-#include "conv/plan.h"
 #include "kernels/dispatch.h"
+#include "tests/conv/algorithm_run.h"
 #include "tests/conv/planes_case.h"
 
 namespace canopy::conv {
 namespace {
 
 constexpr uint8_t kAllGradients = kBackwardData | kBackwardWeights | kBiasFromOutput;
-
-// The computations that the algorithm itself served, together.
-uint8_t RunJointly(Case* c, uint8_t computations) {
-  c->problem.computations = computations;
-  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, "joint_planes");
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
-  Run(*plan, c->buffers(), workspace.data() + 1, false);
-  for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77});
-  const PlannedStep& first = plan->steps[0];
-  return first.algorithm->name == std::string("joint_planes") ? first.computations : 0;
-}
 
 class JointPlanesAlgorithmTest : public testing::TestWithParam<int64_t> {};
 
@@ -36,7 +24,7 @@ TEST_P(JointPlanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
   for (uint32_t seed = 0; seed < 400; ++seed) {
     Case c = PlanesCase(seed, seed % 5 == 0 ? DType::kBFloat16 : DType::kFloat32);
     const uint8_t wanted = sets[seed % 4];
-    served[seed % 4] += RunJointly(&c, wanted) == wanted;
+    served[seed % 4] += RunAlgorithm(&c, "joint_planes", wanted) == wanted;
     const Sums expected = Expected(c);
     const std::string trace = "seed " + std::to_string(seed);
     // BF16 holds whole numbers up to 256.
@@ -55,23 +43,15 @@ TEST_P(JointPlanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 90; ++seed) {
     Case c = PlanesCase(seed, DType::kFloat32);
-    Tensor* infinite = seed % 3 == 0 ? &c.weight : seed % 3 == 1 ? &c.output : &c.input;
-    numerics::StoreElement(infinite->bytes.data(), DType::kFloat32, INFINITY, false);
-    RunJointly(&c, kAllGradients);
+    MakeOneInfinite(&c, seed);
+    RunAlgorithm(&c, "joint_planes", kAllGradients);
     const Sums expected = Expected(c);
     std::vector<double> bias(c.problem.geometry.groups);
     ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-    const auto compare = [&](const Tensor& actual, const std::vector<double>& sums) {
-      size_t i = 0;
-      ForEach(actual.dims, [&](const std::array<int64_t, 5>& at) {
-        const double a = actual.Get(at), e = sums[i++];
-        EXPECT_TRUE(std::isnan(e) ? std::isnan(a) : std::isinf(e) ? a == e : std::isfinite(a)) << a << " " << e;
-      });
-    };
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    compare(c.input_result, expected.input);
-    compare(c.weight_result, expected.weight);
-    compare(c.bias_result, bias);
+    const std::string trace = "seed " + std::to_string(seed);
+    ExpectSameClasses(c.input_result, expected.input, trace + " backward data");
+    ExpectSameClasses(c.weight_result, expected.weight, trace + " backward weights");
+    ExpectSameClasses(c.bias_result, bias, trace + " bias gradient");
     if (HasFailure()) return;
   }
 }

@@ -3,12 +3,10 @@
 // kernels that cover their input.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 
-#include "conv/conv.h"
-#include "conv/plan.h"
 #include "kernels/dispatch.h"
+#include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"
 
 namespace canopy::conv {
@@ -47,21 +45,13 @@ Case FewPixelsCase(uint32_t seed, DType type) {
     FillRandom(&tensor, true, draw.engine());
     return tensor;
   };
-  const std::array<int64_t, 5> input = {g.batch, g.input_channels, g.input_size[0], g.input_size[1], g.input_size[2]};
-  const std::array<int64_t, 5> output = {g.batch, g.output_channels, g.output_size[0], g.output_size[1],
-                                         g.output_size[2]};
-  const std::array<int64_t, 5> weight = {g.output_channels, g.group_input_channels(), g.kernel[0], g.kernel[1],
-                                         g.kernel[2]};
+  const auto [input, weight, output] = DimsOf(g);
   c.input = make(input, type);
   c.weight = make(weight, type);
   c.output = make(output, type);
   c.input_result = make(input, DType::kFloat32);
   c.weight_result = make(weight, DType::kFloat32);
-  c.problem.input = c.input.operand;
-  c.problem.weight = c.weight.operand;
-  c.problem.output = c.output.operand;
-  c.problem.input_result = c.input_result.operand;
-  c.problem.weight_result = c.weight_result.operand;
+  c.SetOperands();
   return c;
 }
 
@@ -72,12 +62,9 @@ TEST_P(WeightLanesTest, GivesExactSumsOfWholeNumbers) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
     Case c = FewPixelsCase(seed, types[seed % 4]);
-    c.problem.computations = kBackwardData | kBackwardWeights;
-    const std::unique_ptr<Plan> plan = BuildPlan(c.problem, "weight_lanes");
-    for (const PlannedStep& step : plan->steps) EXPECT_STREQ(step.algorithm->name, "weight_lanes");
-    std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
-    conv::Run(*plan, c.buffers(), workspace.data() + 1, false);
-    for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77});
+    for (const Computation computation : {kBackwardData, kBackwardWeights}) {
+      EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", computation), computation);
+    }
     const Sums expected = Expected(c);
     const std::string trace = "seed " + std::to_string(seed);
     ExpectNear("backward data", c.input_result, expected.input, 0, trace);
