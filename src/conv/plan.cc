@@ -13,11 +13,6 @@ bool Allows(const char* only, const Algorithm& algorithm) {
   return std::strcmp(only, kDirect) == 0 ? !algorithm.fast : std::strcmp(only, algorithm.name) == 0;
 }
 
-// Adds to the list of refusals.
-void Refuse(const Algorithm& algorithm, const std::string& refusal, std::string* refusals) {
-  refusals->append(refusals->empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
-}
-
 // Plans by the cheapest of those that accept; by the reference only where none does.
 PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
                      plan::WorkspaceLedger* ledger) {
@@ -29,7 +24,7 @@ PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const 
     if (!Allows(only, algorithm)) continue;
     const std::string refusal = algorithm.accepts(problem, computation);
     if (!refusal.empty()) {
-      Refuse(algorithm, refusal, &planned.refusals);
+      planned.refusals.append(planned.refusals.empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
       continue;
     }
     // Each books on a copy, so that the winner need not be made a second time: steps cost more than ledgers.
