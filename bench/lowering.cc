@@ -20,45 +20,12 @@
 namespace canopy::bench {
 namespace {
 
-using opapi::Role;
-
 char* AddressOf(const conv::Call& call, const std::string& parameter, const Addresses& addresses) {
   for (int i = 0; i < conv::kCallTensors; ++i) {
     const conv::CallTensor tensor = static_cast<conv::CallTensor>(i);
     if (conv::CallHasTensor(call, tensor) && parameter == tools::ParameterName(call.op, tensor)) return addresses[i];
   }
   return nullptr;
-}
-
-void Set(Role role, char* address, conv::Buffers* buffers) {
-  switch (role) {
-    case Role::kInput:
-      buffers->input = address;
-      break;
-    case Role::kWeight:
-      buffers->weight = address;
-      break;
-    case Role::kOutput:
-      buffers->output = address;
-      break;
-    case Role::kBias:
-      buffers->bias = address;
-      break;
-    case Role::kInputResult:
-      buffers->input_result = address;
-      break;
-    case Role::kWeightResult:
-      buffers->weight_result = address;
-      break;
-    case Role::kOutputResult:
-      buffers->output_result = address;
-      break;
-    case Role::kBiasResult:
-      buffers->bias_result = address;
-      break;
-    case Role::kZeros:
-      break;
-  }
 }
 
 template <class Arguments>
@@ -70,7 +37,7 @@ Lowering Lower(opapi::Lowered (*lower)(const Arguments&, const product::Product&
   Lowering result{lowered.problem, {}};
   for (int i = 0; i < lowered.binding_count; ++i) {
     const opapi::Lowered::Binding& binding = lowered.bindings[i];
-    Set(binding.role, AddressOf(call, binding.tensor->name, addresses), &result.buffers);
+    opapi::SetBuffer(binding.role, AddressOf(call, binding.tensor->name, addresses), &result.buffers);
   }
   return result;
 }

@@ -19,37 +19,6 @@ void* AddressIn(const nnopbase::TensorAddresses& addresses, int slot, int64_t of
   return base == nullptr ? nullptr : static_cast<char*>(base) + offset_bytes;
 }
 
-void SetBuffer(conv::Buffers* buffers, Role role, void* address) {
-  switch (role) {
-    case Role::kInput:
-      buffers->input = address;
-      break;
-    case Role::kWeight:
-      buffers->weight = address;
-      break;
-    case Role::kOutput:
-      buffers->output = address;
-      break;
-    case Role::kBias:
-      buffers->bias = address;
-      break;
-    case Role::kInputResult:
-      buffers->input_result = address;
-      break;
-    case Role::kWeightResult:
-      buffers->weight_result = address;
-      break;
-    case Role::kOutputResult:
-      buffers->output_result = address;
-      break;
-    case Role::kBiasResult:
-      buffers->bias_result = address;
-      break;
-    case Role::kZeros:
-      break;
-  }
-}
-
 }  // namespace
 
 ConvRun::ConvRun(const char* operator_name, const Lowered& lowered, std::shared_ptr<const conv::Plan> plan,
@@ -81,7 +50,7 @@ void ConvRun::Compute(void* workspace, const nnopbase::TensorAddresses& addresse
   if (plan_ != nullptr) {
     conv::Buffers buffers;
     for (int i = 0; i < slot_count_; ++i) {
-      SetBuffer(&buffers, slots_[i].role, AddressIn(addresses, i, slots_[i].offset_bytes));
+      SetBuffer(slots_[i].role, AddressIn(addresses, i, slots_[i].offset_bytes), &buffers);
     }
     conv::Run(*plan_, buffers, workspace, saturate);
   }

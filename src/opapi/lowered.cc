@@ -56,6 +56,37 @@ void Lowered::BindZeros(const TensorArgument& tensor) {
   if (!tensor.empty()) bindings[binding_count++] = {&tensor, Role::kZeros};
 }
 
+void SetBuffer(Role role, void* address, conv::Buffers* buffers) {
+  switch (role) {
+    case Role::kInput:
+      buffers->input = address;
+      break;
+    case Role::kWeight:
+      buffers->weight = address;
+      break;
+    case Role::kOutput:
+      buffers->output = address;
+      break;
+    case Role::kBias:
+      buffers->bias = address;
+      break;
+    case Role::kInputResult:
+      buffers->input_result = address;
+      break;
+    case Role::kWeightResult:
+      buffers->weight_result = address;
+      break;
+    case Role::kOutputResult:
+      buffers->output_result = address;
+      break;
+    case Role::kBiasResult:
+      buffers->bias_result = address;
+      break;
+    case Role::kZeros:
+      break;
+  }
+}
+
 conv::Extent3 SpatialExtents(const TensorArgument& tensor, const AxisOrder& axes) {
   return {ExtentOn(tensor, axes[2]), ExtentOn(tensor, axes[3]), ExtentOn(tensor, axes[4])};
 }

@@ -59,6 +59,9 @@ struct Lowered {
   void BindZeros(const TensorArgument& tensor);
 };
 
+// Makes `address` the engine's buffer of that role; zeros have none.
+void SetBuffer(Role role, void* address, conv::Buffers* buffers);
+
 // The spatial extents of a view.
 conv::Extent3 SpatialExtents(const TensorArgument& tensor, const AxisOrder& axes);
 
