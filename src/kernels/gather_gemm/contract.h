@@ -51,7 +51,7 @@ using GatherGemmFn = void (*)(const GatherOperands& operands, bool accumulate);
 
 // Tiles of one width.
 struct GatherTiles {
-  static constexpr int kMostRows = 14;
+  static constexpr int kMostRows = 16;
   int lanes;
   int most_rows;                          // with these the accumulators fill the registers
   GatherGemmFn scattered[kMostRows + 1];  // by the number of rows, from 1 to most_rows
