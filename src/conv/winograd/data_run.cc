@@ -31,6 +31,7 @@ class DataRun {
         scratch_(static_cast<char*>(ledger.Fetch(workspace, s_.scratch_handle_))),
         kernels_(s_.block_units_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_)) : nullptr),
         windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
+        product_(s_.small() ? kernels::WinogradProduct() : nullptr),
         found_(*static_cast<int32_t*>(ledger.Fetch(workspace, s_.found_handle_))),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
@@ -229,6 +230,10 @@ class DataRun {
                 const DataScratch& scratch) const {
     const auto& axes = t_.axes;
     const int64_t first = product.first, point = product.point;
+    if (product_ != nullptr) {
+      return product_(windows + point * s_.window_step(), chunk_kernels, box.positions(),
+                      scratch.sums + point * s_.sum_step());
+    }
     const kernels::GatherTiles& tiles = s_.panels_.tiles(product.panel, 0);
     const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - first);
     const Extent3 phase = t_.PhaseAt(product.phase), at = t_.PointAt(point);
@@ -322,8 +327,9 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;
-  float* kernels_;  // nullptr: each job has its own
-  float* windows_;  // likewise
+  float* kernels_;                      // nullptr: each job has its own
+  float* windows_;                      // likewise
+  kernels::WinogradProductFn product_;  // or nullptr: tiles of the panel
   int32_t& found_;
   LineReader source_, weight_;
   LineWriter result_;

@@ -231,10 +231,12 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const double box_positions = box_tiles * static_cast<double>(tiling_.tile()) * phases;
   const double reach = static_cast<double>(SlabPixels(box)) / box_positions;
   const double chunks = static_cast<double>(CeilDiv(source_channels_, terms_chunk_));
-  const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), panels_.most_rows()) * panels_.blocks());
-  const double products = static_cast<double>(tiling_.products()) * sources * vectors *
-                              (tiles / (vectors == 1 ? kEfficiencyOfOne : kEfficiency) + boxes * kWorkAKernelVector) +
-                          points * phases * chunks * (tiles * vectors * kWorkATileVector + calls * kWorkATileCall);
+  const int64_t rows_a_call = small() ? boxes_.positions() : panels_.most_rows();
+  const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), rows_a_call) * panels_.blocks());
+  const double products =
+      static_cast<double>(tiling_.products()) * sources * vectors *
+          (tiles / (vectors == 1 && !small() ? kEfficiencyOfOne : kEfficiency) + boxes * kWorkAKernelVector) +
+      points * phases * chunks * (tiles * vectors * kWorkATileVector + calls * kWorkATileCall);
   const double windows_a_tile = static_cast<double>(windows(box)) / box_tiles;
   const double share = points / kWorkPoints;
   const double window_work =

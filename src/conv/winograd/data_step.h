@@ -100,6 +100,11 @@ class DataStep : public Step {
   int64_t kernel_channels() const {
     return block_units_ > 0 ? source_channels_ : std::min(source_channels_, terms_chunk_);
   }
+  // Whether a point's kernel is one that kernels::WinogradProduct() holds in registers.
+  bool small() const {
+    return source_channels_ == kernels::kWinogradLanes && panels_.panel_lanes() == kernels::kWinogradLanes &&
+           tiling_.terms() == 1 && kernels::WinogradProduct() != nullptr;
+  }
   // From pixel to pixel of a slab.
   int64_t slab_channels() const { return std::min(kSlabChannels, padded_sources_); }
   // Distances from point to point, in floats; none is a multiple of 4096 bytes.

@@ -160,6 +160,44 @@ const WinogradKernels& WinogradAlong() {
   return table.kernels;
 }
 
+// kRows rows; enough of them hide how long a multiply-add takes.
+template <int kRows>
+HWY_INLINE void MultiplyRows(const WinogradVec* HWY_RESTRICT kernel, const float* HWY_RESTRICT windows,
+                             float* HWY_RESTRICT sums) {
+  const WinogradTag d;
+  WinogradVec row_sums[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) row_sums[r] = hn::Zero(d);
+#pragma GCC unroll 16
+  for (int k = 0; k < kWinogradLanes; ++k) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      row_sums[r] = hn::MulAdd(hn::Set(d, windows[r * kWinogradLanes + k]), kernel[k], row_sums[r]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) hn::StoreU(row_sums[r], d, sums + r * kWinogradLanes);
+}
+
+inline void MultiplyByKernelInRegisters(const float* HWY_RESTRICT windows, const float* HWY_RESTRICT numbers,
+                                        int64_t rows, float* HWY_RESTRICT sums) {
+  constexpr int kRows = 8;
+  WinogradVec kernel[kWinogradLanes];
+#pragma GCC unroll 16
+  for (int k = 0; k < kWinogradLanes; ++k) kernel[k] = hn::LoadU(WinogradTag(), numbers + k * kWinogradLanes);
+  int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) {
+    MultiplyRows<kRows>(kernel, windows + r * kWinogradLanes, sums + r * kWinogradLanes);
+  }
+  for (; r < rows; ++r) MultiplyRows<1>(kernel, windows + r * kWinogradLanes, sums + r * kWinogradLanes);
+}
+
+inline WinogradProductFn WinogradProductOfTarget() {
+  constexpr bool kFits = hn::MaxLanes(WinogradTag()) == kWinogradLanes && CANOPY_VECTOR_REGISTERS > kWinogradLanes;
+  if constexpr (kFits) return &MultiplyByKernelInRegisters;
+  return nullptr;
+}
+
 inline const WinogradKernels& WinogradOfTarget(int axes) { return axes == 1 ? WinogradAlong<1>() : WinogradAlong<2>(); }
 
 }  // namespace HWY_NAMESPACE

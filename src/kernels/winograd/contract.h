@@ -30,7 +30,15 @@ using WinogradInFn = void (*)(const float* tile, const int64_t* offsets, int64_t
 // Sums of products at the points to results.
 using WinogradOutFn = void (*)(const float* points, int64_t step, int64_t count, float* tile, const int64_t* offsets);
 
+// A point's product where a kernel's numbers fit the registers: kWinogradLanes source and as many result channels.
+//   sums[r * kWinogradLanes + l] = sum over k of windows[r * kWinogradLanes + k] * kernel[k * kWinogradLanes + l]
+// for 0 <= r < rows and 0 <= k, l < kWinogradLanes, with one fused multiply-add a term in the order of k, from 0 on.
+using WinogradProductFn = void (*)(const float* windows, const float* kernel, int64_t rows, float* sums);
+
 inline constexpr int kLeastWinogradKernel = 2, kMostWinogradKernel = 5;
+
+// Of the instruction set; nullptr: the registers do not hold a kernel.
+WinogradProductFn WinogradProduct();
 
 // Of squares, or of lines; offsets are as many as elements.
 struct WinogradKernels {

@@ -11,8 +11,11 @@
 namespace canopy::kernels {
 
 HWY_EXPORT(WinogradOfTarget);
+HWY_EXPORT(WinogradProductOfTarget);
 
 const WinogradKernels& Winograd(int axes) { return HWY_DYNAMIC_DISPATCH(WinogradOfTarget)(axes); }
+
+WinogradProductFn WinogradProduct() { return HWY_DYNAMIC_DISPATCH(WinogradProductOfTarget)(); }
 
 }  // namespace canopy::kernels
 #endif

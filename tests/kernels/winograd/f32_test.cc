@@ -100,6 +100,34 @@ TEST_P(WinogradTest, OffsetsMayCoincide) {
   }
 }
 
+// Any number of rows, compared bit by bit.
+TEST_P(WinogradTest, AKernelInRegistersMultipliesInOrder) {
+  const ScopedTarget scoped(GetParam());
+  const WinogradProductFn product = WinogradProduct();
+  if (product == nullptr) GTEST_SKIP() << "the registers do not hold a kernel";
+  constexpr int64_t kLanes = kWinogradLanes, kMostRows = 19;
+  std::mt19937 random(5);
+  std::uniform_real_distribution<float> real(-1, 1);
+  std::vector<float> windows(kMostRows * kLanes), kernel(kLanes * kLanes);
+  for (float& value : windows) value = real(random);
+  for (float& value : kernel) value = real(random);
+  for (int64_t rows = 0; rows <= kMostRows; ++rows) {
+    std::vector<float> sums(static_cast<size_t>((kMostRows + 1) * kLanes), kUnread);
+    product(windows.data(), kernel.data(), rows, sums.data());
+    for (int64_t i = 0; i < (kMostRows + 1) * kLanes; ++i) {
+      if (i >= rows * kLanes) {
+        EXPECT_TRUE(std::isnan(sums[i])) << "row " << i / kLanes << " of " << rows;
+        continue;
+      }
+      float expected = 0;
+      for (int64_t k = 0; k < kLanes; ++k) {
+        expected = std::fma(windows[i / kLanes * kLanes + k], kernel[k * kLanes + i % kLanes], expected);
+      }
+      EXPECT_EQ(sums[i], expected) << "row " << i / kLanes << " of " << rows << ", lane " << i % kLanes;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, WinogradTest, testing::ValuesIn(MachineTargets()),
                          [](const auto& info) { return TargetName(info.param); });
 
