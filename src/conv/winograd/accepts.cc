@@ -33,8 +33,9 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
                : "";
   }
   if (!WeightsShape(g).served) {
-    return "the kernel is not 2 to 5 offsets that a stride leaves along one axis or two, and up to 4 depths without "
-           "dilation and no fewer than their stride";
+    return "the kernel is not, along one axis or two, 2 to 5 offsets that a stride leaves or up to 8 parts of such "
+           "without "
+           "one, and up to 4 depths without dilation and no fewer than their stride";
   }
   if (g.batch == 0 || g.output_size[0] * g.output_size[1] * g.output_size[2] == 0) {
     return "there is nothing to sum";

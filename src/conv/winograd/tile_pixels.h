@@ -4,12 +4,9 @@
 #ifndef CANOPY_CONV_WINOGRAD_TILE_PIXELS_H_
 #define CANOPY_CONV_WINOGRAD_TILE_PIXELS_H_
 
-#include <algorithm>
 #include <cstdint>
 
-#include "base/checked_math.h"
 #include "conv/channel_lanes/slab.h"
-#include "conv/winograd/sizes.h"
 
 namespace canopy::conv::winograd {
 
@@ -24,66 +21,30 @@ struct TileLattice {
   }
 };
 
-class TilePixels {
- public:
-  TilePixels(const channel_lanes::SlabShape& slab, const TileLattice& lattice)
-      : slab_(slab), lattice_(lattice), pixels_(lattice.window[0] * lattice.window[1] * lattice.window[2]) {}
-
-  // Of the pixels in reading order, in floats. Good until the next call.
-  const int64_t* At(const Extent3& tile) {
-    Side sides[3];
-    for (int axis = 0; axis < 3; ++axis) {
-      const int64_t begin = lattice_.Begin(axis, tile[axis]), window = lattice_.window[axis];
-      // How many pixels lie before pixel `end` of the slab.
-      const auto before = [&](int64_t end) {
-        return end <= begin ? 0 : std::min(window, base::CeilDiv(end - begin, lattice_.dilation[axis]));
-      };
-      sides[axis] = {begin, before(0), before(slab_.axes[axis].count)};
-    }
-    // Neighbours in a row mostly have the same pixels, all moved by as much.
-    const bool neighbour = tile[2] == last_[2] + 1 && tile[1] == last_[1] && tile[0] == last_[0] &&
-                           sides[2].low == side_.low && sides[2].high == side_.high;
-    if (neighbour) {
-      const int64_t move = (sides[2].begin - side_.begin) * slab_.panel;
-      for (int64_t i = 0; i < pixels_; ++i) offsets_[i] += move & moves_[i];
-    } else {
-      List(sides);
-    }
-    last_ = tile;
-    side_ = sides[2];
-    return offsets_;
-  }
-
- private:
-  struct Side {
-    int64_t begin, low, high;  // pixels [low, high) of the window are in the slab
+// Of the pixels of all tiles, tile after tile and each in reading order, in floats.
+inline void ListTilePixels(const channel_lanes::SlabShape& slab, const TileLattice& lattice, const Extent3& tiles,
+                           int64_t* offsets) {
+  const Extent3& window = lattice.window;
+  Extent3 begin;
+  const auto inside = [&](int axis, int64_t index, int64_t* pixel) {
+    *pixel = begin[axis] + index * lattice.dilation[axis];
+    return *pixel >= 0 && *pixel < slab.axes[axis].count;
   };
-
-  void List(const Side (&sides)[3]) {
-    const int64_t panel = slab_.panel, zeros = slab_.PanelFloats();
-    const Extent3 &window = lattice_.window, &dilation = lattice_.dilation;
-    int64_t i = 0;
+  for (int64_t tile = 0; tile < tiles[0] * tiles[1] * tiles[2]; ++tile) {
+    const Extent3 at{tile / (tiles[1] * tiles[2]), tile / tiles[2] % tiles[1], tile % tiles[2]};
+    for (int axis = 0; axis < 3; ++axis) begin[axis] = lattice.Begin(axis, at[axis]);
+    int64_t z, y, x;
     for (int64_t d = 0; d < window[0]; ++d) {
+      const bool plane = inside(0, d, &z);
       for (int64_t h = 0; h < window[1]; ++h) {
-        const bool row = d >= sides[0].low && d < sides[0].high && h >= sides[1].low && h < sides[1].high;
-        const int64_t begin =
-            slab_.Pixel(sides[0].begin + d * dilation[0], sides[1].begin + h * dilation[1], sides[2].begin) * panel;
-        for (int64_t w = 0; w < window[2]; ++w, ++i) {
-          const bool pixel = row && w >= sides[2].low && w < sides[2].high;
-          offsets_[i] = pixel ? begin + w * dilation[2] * panel : zeros;
-          moves_[i] = pixel ? -1 : 0;
+        const bool row = inside(1, h, &y) && plane;
+        for (int64_t w = 0; w < window[2]; ++w) {
+          *offsets++ = inside(2, w, &x) && row ? slab.Pixel(z, y, x) * slab.panel : slab.PanelFloats();
         }
       }
     }
   }
-
-  const channel_lanes::SlabShape& slab_;
-  TileLattice lattice_;
-  int64_t pixels_;
-  Extent3 last_{-1, -1, -1};
-  Side side_{};
-  int64_t offsets_[kWindow * kWindow], moves_[kWindow * kWindow];  // all bits of those that move
-};
+}
 
 }  // namespace canopy::conv::winograd
 

@@ -42,8 +42,8 @@ constexpr double kWorkARegion = 40000;  // threads wait for one another, and for
 struct TransformCosts {
   double input, output, input_list, output_list, back;
 };
-constexpr TransformCosts kLineCosts = {55, 40, 50, 40, 42};
-constexpr TransformCosts kSquareCosts = {330, 200, 360, 180, 250};
+constexpr TransformCosts kLineCosts = {55, 40, 15, 12, 42};
+constexpr TransformCosts kSquareCosts = {330, 200, 60, 40, 250};
 
 // Other sizes cost as many loads and stores more or fewer.
 TransformCosts CostsOf(const WeightsShape& shape) {
@@ -238,10 +238,10 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
   const double input_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel));
   const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
   const TransformCosts costs = CostsOf(shape_);
-  const double residues = static_cast<double>(shape_.residues());
+  const double parts = static_cast<double>(shape_.parts());
   return input_tiles * input_turns *
-             (input_vectors * (kVector * slab(true) * kWorkASlabElem + residues * costs.input) +
-              input_panels * residues * costs.input_list) +
+             (input_vectors * (kVector * slab(true) * kWorkASlabElem + parts * costs.input) +
+              input_panels * parts * costs.input_list) +
          tiles * output_turns *
              (vectors * (kVector * slab(false) * kWorkASlabElem + costs.output) + output_panels * costs.output_list);
 }

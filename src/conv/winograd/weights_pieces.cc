@@ -2,6 +2,7 @@
 #include "conv/winograd/weights_pieces.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "conv/winograd/tile_pixels.h"
@@ -34,29 +35,46 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   const int64_t first = place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles;
   const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
   const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
-  const auto transform_all = [&](kernels::WinogradInFn transform, const TileLattice& lattice, float* to) {
-    TilePixels pixels(slab, lattice);
+  ListPixels(piece, scratch);
+  const auto transform_all = [&](kernels::WinogradInFn transform, const int64_t* offsets, int64_t pixels, float* to) {
     to += first * slab.panel;
-    for (int64_t d = 0; d < piece.tiles[0]; ++d) {
-      for (int64_t h = 0; h < piece.tiles[1]; ++h) {
-        for (int64_t w = 0; w < piece.tiles[2]; ++w, to += slab.panel) {
-          transform(scratch.slab, pixels.At({d, h, w}), lanes, to, step);
-        }
-      }
+    for (int64_t tile = 0; tile < slice_tiles; ++tile) {
+      transform(scratch.slab, offsets + tile * pixels, lanes, to + tile * slab.panel, step);
     }
   };
   const WeightsShape& shape = cut_.shape;
   if (!piece.inputs) {
-    const int64_t side = kWindow + 1 - shape.side;
-    transform_all(kernels.kernel[side], {piece.first, shape.tile, shape.tile, shape.dilation, shape.dilation},
+    transform_all(kernels.kernel[kWindow + 1 - shape.side], scratch.output_offsets, shape.tile_pixels(),
                   tiles.outputs + cut_.outputs_at(block.lanes, piece.panel));
     return;
   }
-  for (int64_t residue = 0; residue < shape.residues(); ++residue) {
-    Extent3 begin = shape.ResidueAt(residue);
+  for (int64_t part = 0; part < shape.parts(); ++part) {
+    transform_all(kernels.input, scratch.input_offsets + part * slice_tiles * shape.points(), shape.points(),
+                  tiles.inputs + (part * cut_.input_panels + piece.panel) * cut_.inputs_floats());
+  }
+}
+
+// Most pieces are alike.
+void WeightsPieces::ListPixels(const Piece& piece, const WeightsScratch& scratch) const {
+  const SlabShape& slab = piece.slab;
+  const WeightsShape& shape = cut_.shape;
+  const std::array<int64_t, 10> key = {slab.panel,     slab.axes[0].count, slab.axes[1].count, slab.axes[2].count,
+                                       piece.first[0], piece.first[1],     piece.first[2],     piece.tiles[0],
+                                       piece.tiles[1], piece.tiles[2]};
+  std::array<int64_t, 10>& listed = piece.inputs ? scratch.listed->inputs : scratch.listed->outputs;
+  if (listed == key) return;
+  listed = key;
+  if (!piece.inputs) {
+    ListTilePixels(slab, {piece.first, shape.tile, shape.tile, shape.dilation, shape.dilation}, piece.tiles,
+                   scratch.output_offsets);
+    return;
+  }
+  const int64_t tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
+  for (int64_t part = 0; part < shape.parts(); ++part) {
+    Extent3 begin = shape.InputsOf(shape.PartAt(part));
     for (int axis = 0; axis < 3; ++axis) begin[axis] += piece.first[axis];
-    transform_all(kernels.input, {begin, shape.tile, shape.window, shape.InputStep(), shape.dilation},
-                  tiles.inputs + (residue * cut_.input_panels + piece.panel) * cut_.inputs_floats());
+    ListTilePixels(slab, {begin, shape.tile, shape.window, shape.InputStep(), shape.dilation}, piece.tiles,
+                   scratch.input_offsets + part * tiles * shape.points());
   }
 }
 

@@ -33,6 +33,7 @@ class WeightsRun {
 
   // False: some result is not finite.
   bool Run() const {
+    for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
     cut_.apart ? RunApart() : RunTogether();
     return nonfinite_->load(std::memory_order_relaxed) == 0;
   }
@@ -108,10 +109,10 @@ class WeightsRun {
 
   int64_t InputPanels(const WeightsBlock& block) const { return CeilDiv(block.inputs, cut_.inputs_panel); }
   int64_t TapRow() const { return cut_.shape.all_taps() * cut_.row_lanes(); }  // floats of an input channel
-  float* ProductsOf(const Desk& desk, int64_t depth, int64_t residue, int64_t input_panel, int64_t output_panel) const {
+  float* ProductsOf(const Desk& desk, int64_t depth, int64_t part, int64_t input_panel, int64_t output_panel) const {
     const int64_t pair = input_panel * cut_.output_panels() + output_panel;
     return desk.tiles.products +
-           ((depth * cut_.shape.residues() + residue) * cut_.block_products() + pair) * cut_.products_floats();
+           ((depth * cut_.shape.parts() + part) * cut_.block_products() + pair) * cut_.products_floats();
   }
   int64_t SumsOffset(int64_t first_input, int64_t output_panel) const {
     const int64_t panel = first_input / cut_.inputs_panel * cut_.output_panels() + output_panel;
@@ -197,17 +198,17 @@ class WeightsRun {
 
   void Multiply(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
     const int64_t output_panels = cut_.lanes.panels(block.lanes), pairs = InputPanels(block) * output_panels;
-    const int64_t residues = cut_.shape.residues(), products = cut_.shape.products();
+    const int64_t parts = cut_.shape.parts(), products = cut_.shape.products();
     Each(desk, cut_.shape.points() * pairs * products, [&](int64_t index, int) {
       const int64_t point = index / products / pairs, pair = index / products % pairs;
-      const int64_t depth = index % products / residues, residue = index % residues;
-      if (!cut_.shape.Needs(cut_.shape.ResidueAt(residue), point)) return;
-      MultiplyPoint(block, desk, {point, depth, residue, pair / output_panels, pair % output_panels}, accumulate);
+      const int64_t depth = index % products / parts, part = index % parts;
+      if (!cut_.shape.Needs(cut_.shape.PartAt(part), point)) return;
+      MultiplyPoint(block, desk, {point, depth, part, pair / output_panels, pair % output_panels}, accumulate);
     });
   }
 
   struct Product {
-    int64_t point, depth, residue, input_panel, output_panel;
+    int64_t point, depth, part, input_panel, output_panel;
   };
 
   void MultiplyPoint(const WeightsBlock& block, const Desk& desk, const Product& product, bool accumulate) const {
@@ -215,9 +216,9 @@ class WeightsRun {
     const int64_t lanes = cut_.row_lanes();
     const int64_t rows = std::min(cut_.inputs_panel, block.inputs - product.input_panel * cut_.inputs_panel);
     const float* a = desk.tiles.inputs +
-                     (product.residue * cut_.input_panels + product.input_panel) * cut_.inputs_floats() +
+                     (product.part * cut_.input_panels + product.input_panel) * cut_.inputs_floats() +
                      product.point * cut_.input_rows() * cut_.inputs_panel;
-    float* products = ProductsOf(desk, product.depth, product.residue, product.input_panel, product.output_panel) +
+    float* products = ProductsOf(desk, product.depth, product.part, product.input_panel, product.output_panel) +
                       product.point * cut_.product_step();
     int64_t result_offsets[kernels::GatherTiles::kMostRows];
     for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) result_offsets[r] = r * lanes;
@@ -280,13 +281,13 @@ class WeightsRun {
     const int64_t results = shape.axes == 1 ? shape.side : shape.side * shape.side;
     const int64_t nowhere = kStoreRows * shape.all_taps();
     for (int64_t product = 0; product < shape.products(); ++product) {
-      const int64_t depth = product / shape.residues(), residue = product % shape.residues();
-      const float* products = ProductsOf(desk, depth, residue, input_panel, output_panel) + row * lanes;
+      const int64_t depth = product / shape.parts(), part = product % shape.parts();
+      const float* products = ProductsOf(desk, depth, part, input_panel, output_panel) + row * lanes;
       for (int64_t r = 0; r < rows; ++r) {
         const int64_t first = r * shape.all_taps() + depth * shape.taps();
         int64_t offsets[WeightsShape::kMostOffsets];
         for (int64_t i = 0; i < results; ++i) {
-          offsets[i] = shape.TapOf(shape.ResidueAt(residue), i, nowhere - first) * lanes;
+          offsets[i] = shape.TapOf(shape.PartAt(part), i, nowhere - first) * lanes;
         }
         transform(products + r * lanes, cut_.product_step(), lanes, taps + first * lanes, offsets);
       }

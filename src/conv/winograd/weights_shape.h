@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What weight gradients transform: one axis or two on which the kernel has 2 to 5 offsets, where `side` offsets come of
-// tiles of 7 - side outputs under 6 inputs. On the others a tile is one position. Where the depth is not transformed,
-// each offset of the kernel's depth is a product of its own over the same tiles: of output tiles by the input tiles
-// that many depths further.
+// What weight gradients transform: one axis or two, where `side` offsets of the kernel come of tiles of 7 - side
+// outputs under 6 inputs. On the others a tile is one position. Where the depth is not transformed, each offset of the
+// kernel's depth is a product of its own over the same tiles: of output tiles by the input tiles that many depths
+// further.
 //
-// A kernel with a stride s meets inputs of residue a (modulo s, from the padding's begin) with its offsets a, a + s,
-// ... alone, without stride. So each residue is a product of its own, too: of the same output tiles by input tiles
-// whose pixels are s apart. One that has fewer offsets than `side` does not need the point at infinity, which only the
-// last offset has a part of.
+// A kernel is in parts, each a product of its own of the same output tiles by other input tiles. With a stride s, part
+// a is the offsets a, a + s, ..., which meet inputs of residue a (modulo s, from the padding's begin) alone, without
+// stride: its input tiles are of pixels s apart. A long kernel without stride has parts of `side` adjoining offsets,
+// whose input tiles begin as many pixels further. A part that has fewer offsets than `side` does not need the point at
+// infinity, which only the last offset has a part of.
 #ifndef CANOPY_CONV_WINOGRAD_WEIGHTS_SHAPE_H_
 #define CANOPY_CONV_WINOGRAD_WEIGHTS_SHAPE_H_
 
@@ -23,17 +24,23 @@ namespace canopy::conv::winograd {
 
 struct WeightsShape {
   static constexpr int64_t kMostDepths = 4;
-  static constexpr int64_t kMostOffsets = kernels::kMostWinogradKernel * kernels::kMostWinogradKernel;
+  static constexpr int64_t kMostOffsets = kernels::kMostWinogradKernel * kernels::kMostWinogradKernel;  // of a part
+  static constexpr int64_t kMostParts = 8;
 
   WeightsShape() = default;
+  // That with the fewest products.
   explicit WeightsShape(const Geometry& g) {
+    for (int64_t side = kernels::kLeastWinogradKernel; side <= kernels::kMostWinogradKernel; ++side) {
+      const WeightsShape shape(g, side);
+      if (shape.served && (!served || shape.Multiplications(g) < Multiplications(g))) *this = shape;
+    }
+  }
+  WeightsShape(const Geometry& g, int64_t offsets_a_part) : side(offsets_a_part) {
     bool rest = true;  // of the axes is served
     for (int axis = 2; axis >= 0; --axis) {
-      const bool whole = g.stride[axis] == 1 || g.dilation[axis] == 1;
-      const int64_t offsets = base::CeilDiv(g.kernel[axis], g.stride[axis]);
-      if (axes < 2 && whole && offsets >= kernels::kLeastWinogradKernel && offsets <= kernels::kMostWinogradKernel) {
+      if (axes < 2 && Transform(g, axis)) {
         ++axes;
-        side = std::max(side, offsets);
+        tile[axis] = kWindow + 1 - side;
         window[axis] = kWindow;
         kernel[axis] = g.kernel[axis];
         stride[axis] = g.stride[axis];
@@ -46,17 +53,16 @@ struct WeightsShape {
         rest = rest && g.kernel[axis] == 1 && g.stride[axis] == 1;
       }
     }
-    for (int axis = 0; axis < 3; ++axis) {
-      if (transforms(axis)) tile[axis] = kWindow + 1 - side;
-    }
-    served = rest && axes > 0;
+    served = rest && axes > 0 && parts() <= kMostParts;
   }
 
   bool transforms(int axis) const { return window[axis] > 1; }
   bool in_depth() const { return transforms(0); }
+  int64_t tile_pixels() const { return tile[0] * tile[1] * tile[2]; }
   int64_t points() const { return kernels::WinogradPoints(axes); }
-  int64_t residues() const { return stride[0] * stride[1] * stride[2]; }
-  int64_t products() const { return depths * residues(); }
+  int64_t parts(int axis) const { return stride[axis] > 1 ? stride[axis] : base::CeilDiv(kernel[axis], side); }
+  int64_t parts() const { return parts(0) * parts(1) * parts(2); }
+  int64_t products() const { return depths * parts(); }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }  // kernel offsets that products of a depth give
   int64_t all_taps() const { return depths * taps(); }
   // Of an image along an axis.
@@ -72,36 +78,47 @@ struct WeightsShape {
   // From each pixel of an input tile to the next.
   Extent3 InputStep() const { return {dilation[0] * stride[0], dilation[1] * stride[1], dilation[2] * stride[2]}; }
 
-  // Its inputs, from those of residue 0.
-  Extent3 ResidueAt(int64_t residue) const {
-    return {residue / (stride[1] * stride[2]), residue / stride[2] % stride[1], residue % stride[2]};
+  // From each part to the next, in offsets of the kernel.
+  int64_t part_step(int axis) const { return stride[axis] > 1 ? 1 : side; }
+  Extent3 PartAt(int64_t part) const {
+    return {part / (parts(1) * parts(2)), part / parts(2) % parts(1), part % parts(2)};
   }
-  int64_t Offsets(int axis, int64_t residue) const { return base::CeilDiv(kernel[axis] - residue, stride[axis]); }
-  // Whether the products at a point have a part in some offset.
-  bool Needs(const Extent3& residue, int64_t point) const {
+  // Its first inputs, from those of part 0.
+  Extent3 InputsOf(const Extent3& part) const {
+    Extent3 first;
+    for (int axis = 0; axis < 3; ++axis) first[axis] = part[axis] * part_step(axis) * dilation[axis];
+    return first;
+  }
+  int64_t Offsets(int axis, int64_t part) const {
+    return std::min(side, base::CeilDiv(kernel[axis] - part * part_step(axis), stride[axis]));
+  }
+  // Whether the products at a point have a share in some offset.
+  bool Needs(const Extent3& part, int64_t point) const {
     for (int axis = 2; axis >= 0; --axis) {
       if (!transforms(axis)) continue;
-      if (point % kWindow == kWindow - 1 && Offsets(axis, residue[axis]) < side) return false;
+      if (point % kWindow == kWindow - 1 && Offsets(axis, part[axis]) < side) return false;
       point /= kWindow;
     }
     return true;
   }
-  int64_t NeededPoints() const {  // of all residues
+  int64_t NeededPoints() const {  // of all parts
     int64_t points = 1;
     for (int axis = 0; axis < 3; ++axis) {
       if (!transforms(axis)) continue;
       int64_t sum = 0;
-      for (int64_t a = 0; a < stride[axis]; ++a) sum += Offsets(axis, a) < side ? kWindow - 1 : kWindow;
+      for (int64_t part = 0; part < parts(axis); ++part) {
+        sum += Offsets(axis, part) < side ? kWindow - 1 : kWindow;
+      }
       points *= sum;
     }
     return points;
   }
   // Which tap result `index` of a product is, or `none`.
-  int64_t TapOf(const Extent3& residue, int64_t index, int64_t none) const {
+  int64_t TapOf(const Extent3& part, int64_t index, int64_t none) const {
     int64_t tap = 0, next = 1;
     for (int axis = 2; axis >= 0; --axis) {
       if (!transforms(axis)) continue;
-      const int64_t offset = residue[axis] + index % side * stride[axis];
+      const int64_t offset = part[axis] * part_step(axis) + index % side * stride[axis];
       if (offset >= kernel[axis]) return none;
       tap += offset * next;
       next *= kernel[axis];
@@ -112,12 +129,25 @@ struct WeightsShape {
 
   bool served = false;
   int axes = 0;                            // transformed
-  int64_t side = 0;                        // kernel offsets of a product along each of them
+  int64_t side = 1;                        // kernel offsets of a part along each of them
   Extent3 tile{1, 1, 1}, window{1, 1, 1};  // outputs and inputs of a tile
   Extent3 kernel{1, 1, 1}, stride{1, 1, 1};
   Extent3 dilation{1, 1, 1};  // from each output of a tile to the next, as in tiling.h
   int64_t depths = 1;         // of the kernel, where those are products
   int64_t depth_stride = 1;   // likewise
+
+ private:
+  bool Transform(const Geometry& g, int axis) const {
+    if (g.kernel[axis] < kernels::kLeastWinogradKernel || (g.stride[axis] > 1 && g.dilation[axis] > 1)) return false;
+    const int64_t offsets = base::CeilDiv(g.kernel[axis], g.stride[axis]);
+    return g.stride[axis] == 1 ? offsets <= kMostParts * side : offsets >= 2 && offsets <= side;
+  }
+  // Of all tiles of an image and a pair of channels.
+  double Multiplications(const Geometry& g) const {
+    double count = static_cast<double>(NeededPoints());
+    for (int axis = 0; axis < 3; ++axis) count *= static_cast<double>(Tiles(axis, g.output_size[axis]));
+    return count;
+  }
 };
 
 }  // namespace canopy::conv::winograd

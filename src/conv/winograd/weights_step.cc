@@ -63,7 +63,7 @@ WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* byte
   channel_lanes::Carver carver(at);
   const int64_t depths = shape_.depths;
   WeightsTiles tiles;
-  tiles.inputs = carver.Take<float>(shape_.residues() * cut.input_panels * cut.inputs_floats());
+  tiles.inputs = carver.Take<float>(shape_.parts() * cut.input_panels * cut.inputs_floats());
   tiles.outputs = carver.Take<float>(cut.output_blocks_kept() * cut.output_panels() * cut.outputs_floats());
   tiles.products = carver.Take<float>(shape_.products() * cut.block_products() * cut.products_floats());
   tiles.runs = carver.Take<kernels::GatherRun>(depths * cut.most_runs());
@@ -76,15 +76,19 @@ WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* byte
 WeightsScratch WeightsStep::ScratchAt(const WeightsCut& cut, char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   WeightsScratch scratch{};
-  int64_t input = 1, output = 1;  // pixels of a slice
+  int64_t input = 1, output = 1, tiles = 1;  // pixels of a slice, and its tiles
   for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
     const int64_t pixels = cut.bands.extent()[axis] * shape_.tile[axis];
     input *= shape_.Reach(axis, pixels);
     output *= pixels;
+    tiles *= cut.bands.extent()[axis];
   }
   scratch.slab = carver.Take<float>(std::max((input + 1) * cut.inputs_panel, (output + 1) * cut.row_lanes()));
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.input_offsets = carver.Take<int64_t>(shape_.parts() * tiles * shape_.points());
+  scratch.output_offsets = carver.Take<int64_t>(tiles * shape_.tile_pixels());
+  scratch.listed = carver.Take<PieceLists>(1);
   scratch.taps = carver.Take<float>((kStoreRows * shape_.all_taps() + 1) * cut.row_lanes());
   if (cut.apart) {
     int64_t tiles_bytes = 0;

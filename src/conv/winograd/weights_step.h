@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward weights of kernels with 2 to 5 offsets along one axis or two, F(2, 5) to F(5, 2) along each: the gradient of
-// the output is cut into tiles of 5 to 2 an axis, each under a tile of 6 of the input. With the tiles transformed to 6
-// points an axis,
+// Backward weights of kernels with offsets along one axis or two, F(2, 5) to F(5, 2) along each: the gradient of the
+// output is cut into tiles of 5 to 2 an axis, each under a tile of 6 of the input. With the tiles transformed to 6 points
+// an axis,
 //   products[point][input channel][output channel] = sum over tiles of inputs[point][tile][input channel] *
 //                                                    outputs[point][tile][output channel],
-// and a transform back gives the taps, for each depth of the kernel and residue of its stride (weights_shape.h). A
-// chunk of tiles is transformed for a block of input by a block of output channels, then multiplied, then the next
-// chunk is added.
+// and a transform back gives the taps, for each depth and part of the kernel (weights_shape.h). A chunk of tiles is
+// transformed for a block of input by a block of output channels, then multiplied, then the next chunk is added.
 //
 // Where there are blocks and chunks enough, each thread takes a block and a segment of the chunks and works apart, and
 // segments, whose number depends on the problem only, are added in order. Else all threads work on one block together,
@@ -14,6 +13,7 @@
 #ifndef CANOPY_CONV_WINOGRAD_WEIGHTS_STEP_H_
 #define CANOPY_CONV_WINOGRAD_WEIGHTS_STEP_H_
 
+#include <array>
 #include <string>
 
 #include "conv/algorithm.h"
@@ -37,18 +37,25 @@ struct TileSum {
 
 // Of one chunk and block.
 struct WeightsTiles {
-  float* inputs;             // [residue][panel][point][tile][channel of the panel]
+  float* inputs;             // [part][panel][point][tile][channel of the panel]
   float* outputs;            // [panel][point][tile][channel of the panel]
-  float* products;           // [kernel depth][residue][input panel][output panel][point][input channel][output channel]
+  float* products;           // [kernel depth][part][input panel][output panel][point][input channel][output channel]
   kernels::GatherRun* runs;  // [kernel depth][run]: which tiles meet
   TileSum* sums;             // [kernel depth][sum]
   int64_t* sum_counts;       // [kernel depth]
+};
+
+// For which pieces the lists of offsets in a thread's working memory are.
+struct PieceLists {
+  std::array<int64_t, 10> inputs, outputs;
 };
 
 // One thread's working memory.
 struct WeightsScratch {
   float* slab;  // of a slice of a band, and a pixel of zeros behind it
   channel_lanes::SlabScratch lines;
+  int64_t *input_offsets, *output_offsets;  // [part][tile][pixel] and [tile][pixel] in the slab
+  PieceLists* listed;
   float* taps;  // [kStoreRows][tap][lanes of a panel], and a line that nobody reads
   // Where threads work apart.
   WeightsTiles tiles;
@@ -89,7 +96,7 @@ struct WeightsCut {
   int64_t outputs_at(int64_t lane_block, int64_t panel) const {
     return ((all_outputs ? lane_block : 0) * output_panels() + panel) * outputs_floats();
   }
-  int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth and residue
+  int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth and part
   int64_t taps_floats() const { return inputs_panel * shape.all_taps() * row_lanes(); }
   int64_t sums_floats() const { return block_products() * taps_floats(); }  // of a block
 };

@@ -13,11 +13,12 @@ WeightsShape ShapeOf(const Extent3& kernel, const Extent3& stride, const Extent3
   g.kernel = kernel;
   g.stride = stride;
   g.dilation = dilation;
+  g.output_size = {60, 60, 60};
   return WeightsShape(g);
 }
 
-TEST(WeightsShapeTest, ResiduesShareTheKernelsTapsAndNeedTheirPoints) {
-  const Extent3 kernels[] = {{1, 3, 3}, {1, 4, 4}, {1, 7, 5}, {1, 2, 9}, {1, 1, 6}, {4, 1, 4}, {7, 3, 1}};
+TEST(WeightsShapeTest, PartsShareTheKernelsTapsAndNeedTheirPoints) {
+  const Extent3 kernels[] = {{1, 3, 3}, {1, 4, 4}, {1, 7, 5}, {1, 2, 9}, {1, 1, 6}, {4, 1, 4}, {7, 3, 1}, {1, 1, 11}};
   const Extent3 strides[] = {{1, 1, 1}, {1, 2, 2}, {1, 1, 2}, {1, 2, 3}, {2, 1, 1}};
   int served = 0;
   for (const Extent3& kernel : kernels) {
@@ -27,19 +28,32 @@ TEST(WeightsShapeTest, ResiduesShareTheKernelsTapsAndNeedTheirPoints) {
       ++served;
       std::vector<int> found(static_cast<size_t>(shape.taps()));
       int64_t points = 0;
-      for (int64_t r = 0; r < shape.residues(); ++r) {
-        const Extent3 residue = shape.ResidueAt(r);
+      for (int64_t p = 0; p < shape.parts(); ++p) {
+        const Extent3 part = shape.PartAt(p);
         for (int64_t i = 0; i < (shape.axes == 1 ? shape.side : shape.side * shape.side); ++i) {
-          const int64_t tap = shape.TapOf(residue, i, -1);
+          const int64_t tap = shape.TapOf(part, i, -1);
           if (tap >= 0) ++found[static_cast<size_t>(tap)];
         }
-        for (int64_t point = 0; point < shape.points(); ++point) points += shape.Needs(residue, point) ? 1 : 0;
+        for (int64_t point = 0; point < shape.points(); ++point) points += shape.Needs(part, point) ? 1 : 0;
       }
       for (const int times : found) EXPECT_EQ(times, 1);
       EXPECT_EQ(points, shape.NeededPoints());
     }
   }
-  EXPECT_GE(served, 12);
+  EXPECT_GE(served, 15);
+}
+
+TEST(WeightsShapeTest, TakesTheFewestProducts) {
+  const auto seven = [](int64_t outputs) {
+    Geometry g;
+    g.kernel = {1, 1, 7};
+    g.output_size = {1, 1, outputs};
+    return WeightsShape(g);
+  };
+  EXPECT_EQ(seven(17).side, 4);  // 6 tiles by 6 + 5
+  EXPECT_EQ(seven(17).parts(), 2);
+  EXPECT_EQ(seven(17).InputsOf({0, 0, 1}), (Extent3{0, 0, 4}));
+  EXPECT_EQ(seven(4).side, 3);  // 1 tile by 6 + 6 + 5
 }
 
 TEST(WeightsShapeTest, TakesTwoToFiveOffsetsThatAStrideLeaves) {
@@ -57,6 +71,7 @@ TEST(WeightsShapeTest, TakesTwoToFiveOffsetsThatAStrideLeaves) {
   EXPECT_FALSE(ShapeOf({1, 2, 3}, {1, 2, 2}).served);
   EXPECT_FALSE(ShapeOf({1, 1, 3}, {1, 2, 1}).served);
   EXPECT_FALSE(ShapeOf({1, 1, 3}, {1, 1, 2}, {1, 1, 2}).served);
+  EXPECT_FALSE(ShapeOf({1, 1, 41}, {1, 1, 1}).served);
   EXPECT_FALSE(ShapeOf({2, 3, 3}, {3, 1, 1}).served);
   EXPECT_FALSE(ShapeOf({5, 3, 3}, {1, 1, 1}).served);
 }
