@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/pointwise/data_step.h"
+#include "conv/pointwise/thin_weights_step.h"
 #include "conv/pointwise/weights_step.h"
 
 namespace canopy::conv::pointwise {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  if (computation == kBackwardWeights) return std::make_unique<WeightsStep>(problem, ledger);
+  if (computation == kBackwardWeights) {
+    if (ThinWeightsStep::Serves(problem)) return std::make_unique<ThinWeightsStep>(problem, ledger);
+    return std::make_unique<WeightsStep>(problem, ledger);
+  }
   return std::make_unique<DataStep>(problem, computation, ledger);
 }
 
