@@ -7,6 +7,9 @@
 #include "kernels/planes/contract.h"
 
 namespace canopy::conv::planes {
+
+using kernels::convert::Form;
+
 namespace {
 
 constexpr int64_t kLine = 2048;         // floats converted together
@@ -48,11 +51,12 @@ void PlaneReader::Load(int64_t plane, const PlanePart& part, int64_t to_row, flo
   const kernels::PlaneKernels& kernels = kernels::Planes();
   const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];
   const int64_t row = part.row_step * strides_[3];
-  const auto move = [&](const float* from, int64_t from_row, int64_t at, int64_t rows) {
+  const auto move = [&](Form form, const void* from, int64_t from_row, int64_t at, int64_t rows) {
     const kernels::PlaneRows moved{from, from_row, to + at * to_row, to_row, rows, part.columns};
-    odd == nullptr ? kernels.place(moved) : kernels.split(moved, odd + at * to_row);
+    const int i = static_cast<int>(form);
+    odd == nullptr ? kernels.place[i](moved) : kernels.split[i](moved, odd + at * to_row);
   };
-  if (const float* from = reader_.Direct(first, strides_[4])) return move(from, row, 0, part.rows);
+  if (form_ != Form::kOther && strides_[4] == 1) return move(form_, reader_.Address(first), row, 0, part.rows);
   const int64_t most = RowsAtOnce(part);
   for (int64_t r = 0; r < part.rows; r += most) {
     const int64_t rows = std::min(most, part.rows - r);
@@ -63,7 +67,7 @@ void PlaneReader::Load(int64_t plane, const PlanePart& part, int64_t to_row, flo
         reader_.FetchRun(first + (r + i) * row, part.columns, line + i * part.columns);
       }
     }
-    move(line, part.columns, r, rows);
+    move(Form::kFloat32, line, part.columns, r, rows);
   }
 }
 
@@ -78,15 +82,18 @@ void PlaneWriter::Store(const float* from, const float* odd, int64_t from_row, c
   const kernels::PlaneKernels& kernels = kernels::Planes();
   const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];
   const int64_t row = part.row_step * strides_[3];
-  const auto move = [&](int64_t at, int64_t rows, float* to, int64_t to_row) {
+  const auto move = [&](Form form, int64_t at, int64_t rows, void* to, int64_t to_row) {
     const kernels::PlaneRows moved{from + at * from_row, from_row, to, to_row, rows, part.columns};
-    odd == nullptr ? kernels.take(moved) : kernels.mesh(moved, odd + at * from_row);
+    const int i = static_cast<int>(form);
+    odd == nullptr ? kernels.take[i](moved) : kernels.mesh[i](moved, odd + at * from_row);
   };
-  if (float* to = writer_.Direct(first, strides_[4])) return move(0, part.rows, to, row);
+  if (form_ != Form::kOther && strides_[4] == 1) {
+    return move(form_, 0, part.rows, base_ + first * element_bytes_, row);
+  }
   const int64_t most = RowsAtOnce(part);
   for (int64_t r = 0; r < part.rows; r += most) {
     const int64_t rows = std::min(most, part.rows - r);
-    move(r, rows, line, part.columns);
+    move(Form::kFloat32, r, rows, line, part.columns);
     const int64_t stores = row == part.columns ? 1 : rows;
     const kernels::Segment stretch = Whole(rows / stores * part.columns);
     for (int64_t i = 0; i < stores; ++i) {

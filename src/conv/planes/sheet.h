@@ -8,6 +8,7 @@
 
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
+#include "kernels/convert/forms.h"
 
 namespace canopy::conv::planes {
 
@@ -38,10 +39,14 @@ class PlaneReader {
  public:
   PlaneReader(const void* base, const Operand& operand, const numerics::NumericRule& rule)
       : reader_(base, operand.dtype, rule),
+        form_(kernels::convert::FormRead(operand.dtype, rule)),
         strides_(operand.strides),
         row_bytes_(operand.strides[3] * numerics::ElementBytes(operand.dtype)) {}
 
-  void TakeFiniteOnly() { reader_.TakeFiniteOnly(); }
+  void TakeFiniteOnly() {
+    reader_.TakeFiniteOnly();
+    form_ = kernels::convert::Form::kOther;
+  }
 
   // Element (image, channel, depth, 0, 0).
   int64_t PlaneAt(int64_t image, int64_t channel, int64_t depth) const {
@@ -64,6 +69,7 @@ class PlaneReader {
 
  private:
   LineReader reader_;
+  kernels::convert::Form form_;  // that rows are moved in; kOther: by way of lines
   std::array<int64_t, 5> strides_;
   int64_t row_bytes_;
 };
@@ -72,11 +78,12 @@ class PlaneWriter {
  public:
   PlaneWriter(void* base, const Operand& operand, bool saturate)
       : writer_(base, operand.dtype, saturate),
-        base_(static_cast<const char*>(base)),
+        form_(kernels::convert::FormWritten(operand.dtype, saturate)),
+        base_(static_cast<char*>(base)),
         element_bytes_(numerics::ElementBytes(operand.dtype)),
         strides_(operand.strides) {}
 
-  const char* Address(int64_t element) const { return base_ + element * element_bytes_; }
+  char* Address(int64_t element) const { return base_ + element * element_bytes_; }
 
   int64_t PlaneAt(int64_t image, int64_t channel, int64_t depth) const {
     return image * strides_[0] + channel * strides_[1] + depth * strides_[2];
@@ -94,7 +101,8 @@ class PlaneWriter {
 
  private:
   LineWriter writer_;
-  const char* base_;
+  kernels::convert::Form form_;
+  char* base_;
   int64_t element_bytes_;
   std::array<int64_t, 5> strides_;
 };

@@ -5,6 +5,7 @@
 //   RoundVec<rounding, saturate>(d, v)            a multiplicand as the numeric rule wants it
 //   StoreVec<dtype, saturate>(d, v, address)      rounded once, any alignment
 //   StoreVecN<dtype, saturate>(d, v, address, count)
+//   LoadForm<form>, LoadFormN<form>               a multiplicand in a form of forms.h: LoadVec and RoundVec
 // d is a float tag of any size. Bits as in numerics/rounding.h, also with flush-to-zero and denormals-are-zero on: all
 // arithmetic is on integers, or on normal numbers only. REQUIRES: the thread rounds to nearest.
 #if defined(CANOPY_KERNELS_CONVERT_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -22,6 +23,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/convert/forms.h"
 #include "kernels/convert/tables.h"
 #include "numerics/dtype.h"
 
@@ -122,7 +124,7 @@ HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
   constexpr int kDropped = 23 - kMantissaBits;
   const PatternTag<D> di;
   const auto bits = hn::BitCast(di, v);
-  const auto is_nan = hn::Gt(hn::And(bits, hn::Set(di, kMagnitude)), hn::Set(di, kInf));
+  const auto is_nan = hn::RebindMask(di, hn::IsNaN(v));
   const auto quiet = hn::Or(bits, hn::Set(di, kQuiet));
   const auto rounded = hn::IfThenElse(is_nan, quiet, AddHalfUlp<kDropped>(di, bits));
   return hn::BitCast(d, hn::And(rounded, hn::Set(di, -(1 << kDropped))));
@@ -271,6 +273,19 @@ HWY_INLINE void StoreVecN(D d, hn::Vec<D> v, void* address, size_t count) {
   hn::BlendedStore(ToElements<kType, kSaturate>(d, v), hn::FirstN(elements, count), elements,
                    static_cast<Element<kType>*>(address));
 #endif
+}
+
+template <Form kForm>
+using FormElement = Element<TypeOf(kForm)>;
+
+template <Form kForm, class D>
+HWY_INLINE hn::Vec<D> LoadForm(D d, const FormElement<kForm>* address) {
+  return RoundVec<RoundingOf(kForm), false>(d, LoadVec<TypeOf(kForm)>(d, address));
+}
+
+template <Form kForm, class D>
+HWY_INLINE hn::Vec<D> LoadFormN(D d, const FormElement<kForm>* address, size_t count) {
+  return RoundVec<RoundingOf(kForm), false>(d, LoadVecN<TypeOf(kForm)>(d, address, count));
 }
 
 // NOLINTNEXTLINE(google-readability-namespace-comments)

@@ -10,119 +10,136 @@
 #include <hwy/highway.h>
 
 #include <atomic>
+#include <utility>
 
+#include "kernels/convert/convert-inl.h"
 #include "kernels/planes/contract.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace cv = convert::HWY_NAMESPACE;
+using convert::Form;
 
 using PlaneTag = hn::CappedTag<float, 16>;
 using PlaneVec = hn::Vec<PlaneTag>;
 inline constexpr int64_t kPlaneLanes = static_cast<int64_t>(hn::MaxLanes(PlaneTag()));
 
-// The first `count` floats, zeros behind. Reads nothing else. REQUIRES: 0 <= count < a vector's lanes.
-HWY_INLINE PlaneVec LoadTail(const float* from, int64_t count) {
-  const PlaneTag d;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN float tail[kPlaneLanes] = {};
-  for (int64_t i = 0; i < count; ++i) tail[i] = from[i];
-  return hn::Load(d, tail);
-#else
-  return hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from);
-#endif
-}
-
-// Stores them. Writes nothing else.
+// Stores the first `count` lanes. Writes nothing else. REQUIRES: 0 <= count < a vector's lanes.
 HWY_INLINE void StoreTail(PlaneVec v, float* to, int64_t count) {
-  const PlaneTag d;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN float tail[kPlaneLanes];
-  hn::Store(v, d, tail);
-  for (int64_t i = 0; i < count; ++i) to[i] = tail[i];
-#else
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<size_t>(count)), d, to);
-#endif
+  cv::StoreVecN<numerics::DType::kFloat32, false>(PlaneTag(), v, to, static_cast<size_t>(count));
 }
 
-inline void PlaceRows(const PlaneRows& rows) {
+template <Form kForm>
+void PlaceRows(const PlaneRows& rows) {
   const PlaneTag d;
   const int64_t whole = rows.count / kPlaneLanes * kPlaneLanes, rest = rows.count - whole;
-  const float* from = rows.from;
-  float* to = rows.to;
+  const auto* from = static_cast<const cv::FormElement<kForm>*>(rows.from);
+  float* to = static_cast<float*>(rows.to);
   for (int64_t r = 0; r < rows.rows; ++r, from += rows.from_row, to += rows.to_row) {
-    for (int64_t i = 0; i < whole; i += kPlaneLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    if (rest > 0) hn::StoreU(LoadTail(from + whole, rest), d, to + whole);
+    for (int64_t i = 0; i < whole; i += kPlaneLanes) hn::StoreU(cv::LoadForm<kForm>(d, from + i), d, to + i);
+    if (rest > 0) hn::StoreU(cv::LoadFormN<kForm>(d, from + whole, static_cast<size_t>(rest)), d, to + whole);
   }
 }
 
-inline void TakeRows(const PlaneRows& rows) {
+template <Form kForm>
+void TakeRows(const PlaneRows& rows) {
+  constexpr numerics::DType kType = TypeOf(kForm);
   const PlaneTag d;
   const int64_t whole = rows.count / kPlaneLanes * kPlaneLanes, rest = rows.count - whole;
-  const float* from = rows.from;
-  float* to = rows.to;
+  const float* from = static_cast<const float*>(rows.from);
+  auto* to = static_cast<cv::FormElement<kForm>*>(rows.to);
   for (int64_t r = 0; r < rows.rows; ++r, from += rows.from_row, to += rows.to_row) {
-    for (int64_t i = 0; i < whole; i += kPlaneLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    if (rest > 0) StoreTail(hn::LoadU(d, from + whole), to + whole, rest);
+    for (int64_t i = 0; i < whole; i += kPlaneLanes) cv::StoreVec<kType, false>(d, hn::LoadU(d, from + i), to + i);
+    if (rest > 0) {
+      cv::StoreVecN<kType, false>(d, hn::LoadU(d, from + whole), to + whole, static_cast<size_t>(rest));
+    }
   }
 }
 
 #if HWY_TARGET == HWY_SCALAR
-inline void SplitRows(const PlaneRows& rows, float* odd) {
+template <Form kForm>
+void SplitRows(const PlaneRows& rows, float* odd) {
+  const PlaneTag d;
+  const auto* from = static_cast<const cv::FormElement<kForm>*>(rows.from);
+  float* even = static_cast<float*>(rows.to);
   for (int64_t r = 0; r < rows.rows; ++r) {
     for (int64_t i = 0; i < rows.count; ++i) {
-      (i % 2 == 0 ? rows.to : odd)[r * rows.to_row + i / 2] = rows.from[r * rows.from_row + i];
+      hn::StoreU(cv::LoadForm<kForm>(d, from + r * rows.from_row + i), d,
+                 (i % 2 == 0 ? even : odd) + r * rows.to_row + i / 2);
     }
   }
 }
 
-inline void MeshRows(const PlaneRows& rows, const float* odd) {
+template <Form kForm>
+void MeshRows(const PlaneRows& rows, const float* odd) {
+  const PlaneTag d;
+  const float* even = static_cast<const float*>(rows.from);
+  auto* to = static_cast<cv::FormElement<kForm>*>(rows.to);
   for (int64_t r = 0; r < rows.rows; ++r) {
     for (int64_t i = 0; i < rows.count; ++i) {
-      rows.to[r * rows.to_row + i] = (i % 2 == 0 ? rows.from : odd)[r * rows.from_row + i / 2];
+      const PlaneVec v = hn::LoadU(d, (i % 2 == 0 ? even : odd) + r * rows.from_row + i / 2);
+      cv::StoreVec<TypeOf(kForm), false>(d, v, to + r * rows.to_row + i);
     }
   }
 }
 #else
-inline void SplitRows(const PlaneRows& rows, float* odd) {
+template <Form kForm>
+void SplitRows(const PlaneRows& rows, float* odd) {
   const PlaneTag d;
   const int64_t whole = rows.count / (2 * kPlaneLanes) * (2 * kPlaneLanes), rest = rows.count - whole;
   const int64_t low = HWY_MIN(rest, kPlaneLanes);
-  const float* from = rows.from;
-  float* even = rows.to;
+  const auto* from = static_cast<const cv::FormElement<kForm>*>(rows.from);
+  float* even = static_cast<float*>(rows.to);
+  const auto tail = [&](int64_t at, int64_t count)
+                        HWY_ATTR { return cv::LoadFormN<kForm>(d, from + at, static_cast<size_t>(count)); };
   for (int64_t r = 0; r < rows.rows; ++r, from += rows.from_row, even += rows.to_row, odd += rows.to_row) {
     for (int64_t i = 0; i < whole; i += 2 * kPlaneLanes) {
-      const PlaneVec a = hn::LoadU(d, from + i), b = hn::LoadU(d, from + i + kPlaneLanes);
+      const PlaneVec a = cv::LoadForm<kForm>(d, from + i), b = cv::LoadForm<kForm>(d, from + i + kPlaneLanes);
       hn::StoreU(hn::ConcatEven(d, b, a), d, even + i / 2);
       hn::StoreU(hn::ConcatOdd(d, b, a), d, odd + i / 2);
     }
     if (rest == 0) continue;
-    const PlaneVec a = low == kPlaneLanes ? hn::LoadU(d, from + whole) : LoadTail(from + whole, low);
-    const PlaneVec b = rest > low ? LoadTail(from + whole + low, rest - low) : hn::Zero(d);
+    const PlaneVec a = low == kPlaneLanes ? cv::LoadForm<kForm>(d, from + whole) : tail(whole, low);
+    const PlaneVec b = rest > low ? tail(whole + low, rest - low) : hn::Zero(d);
     hn::StoreU(hn::ConcatEven(d, b, a), d, even + whole / 2);
     hn::StoreU(hn::ConcatOdd(d, b, a), d, odd + whole / 2);
   }
 }
 
-inline void MeshRows(const PlaneRows& rows, const float* odd) {
+template <Form kForm>
+void MeshRows(const PlaneRows& rows, const float* odd) {
+  constexpr numerics::DType kType = TypeOf(kForm);
   const PlaneTag d;
   const int64_t whole = rows.count / (2 * kPlaneLanes) * (2 * kPlaneLanes), rest = rows.count - whole;
   const int64_t low = HWY_MIN(rest, kPlaneLanes);
-  const float* even = rows.from;
-  float* to = rows.to;
+  const float* even = static_cast<const float*>(rows.from);
+  auto* to = static_cast<cv::FormElement<kForm>*>(rows.to);
+  HWY_ALIGN float meshed[2 * kPlaneLanes];
+  const auto mesh = [&](int64_t i, float* at) HWY_ATTR {
+    hn::StoreInterleaved2(hn::LoadU(d, even + i / 2), hn::LoadU(d, odd + i / 2), d, at);
+  };
   for (int64_t r = 0; r < rows.rows; ++r, even += rows.from_row, odd += rows.from_row, to += rows.to_row) {
     for (int64_t i = 0; i < whole; i += 2 * kPlaneLanes) {
-      hn::StoreInterleaved2(hn::LoadU(d, even + i / 2), hn::LoadU(d, odd + i / 2), d, to + i);
+      if constexpr (kType == numerics::DType::kFloat32) {
+        mesh(i, to + i);
+      } else {
+        mesh(i, meshed);
+        cv::StoreVec<kType, false>(d, hn::Load(d, meshed), to + i);
+        cv::StoreVec<kType, false>(d, hn::Load(d, meshed + kPlaneLanes), to + i + kPlaneLanes);
+      }
     }
     if (rest == 0) continue;
-    HWY_ALIGN float tail[2 * kPlaneLanes];
-    hn::StoreInterleaved2(hn::LoadU(d, even + whole / 2), hn::LoadU(d, odd + whole / 2), d, tail);
+    mesh(whole, meshed);
+    const auto store = [&](int64_t i, int64_t count) HWY_ATTR {
+      cv::StoreVecN<kType, false>(d, hn::Load(d, meshed + i), to + whole + i, static_cast<size_t>(count));
+    };
     if (low == kPlaneLanes) {
-      hn::StoreU(hn::Load(d, tail), d, to + whole);
-      if (rest > low) StoreTail(hn::Load(d, tail + kPlaneLanes), to + whole + low, rest - low);
+      cv::StoreVec<kType, false>(d, hn::Load(d, meshed), to + whole);
+      if (rest > low) store(kPlaneLanes, rest - low);
     } else {
-      StoreTail(hn::Load(d, tail), to + whole, low);
+      store(0, low);
     }
   }
 }
@@ -287,16 +304,21 @@ void FillTaps(PlaneKernels* kernels) {
   if constexpr (kTaps > 1) FillTaps<kRows, kAtOnce, kTaps - 1>(kernels);
 }
 
+template <int... kForm>
+void FillMoves(PlaneKernels* kernels, std::integer_sequence<int, kForm...>) {
+  ((kernels->place[kForm] = &PlaceRows<static_cast<Form>(kForm)>), ...);
+  ((kernels->take[kForm] = &TakeRows<static_cast<Form>(kForm)>), ...);
+  ((kernels->split[kForm] = &SplitRows<static_cast<Form>(kForm)>), ...);
+  ((kernels->mesh[kForm] = &MeshRows<static_cast<Form>(kForm)>), ...);
+}
+
 inline const PlaneKernels& PlanesOfTarget() {
   static const struct Table {
     PlaneKernels kernels{};
     Table() {
       kernels.lanes = static_cast<int>(kPlaneLanes);
       kernels.target = hwy::TargetName(HWY_TARGET);
-      kernels.place = &PlaceRows;
-      kernels.take = &TakeRows;
-      kernels.split = &SplitRows;
-      kernels.mesh = &MeshRows;
+      FillMoves(&kernels, std::make_integer_sequence<int, convert::kForms>());
       kernels.reduce = &ReduceVectors;
 #define CANOPY_PLANE_SUMS(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillColumns<rows, columns>(&kernels);

@@ -6,13 +6,15 @@
 
 #include <cstdint>
 
+#include "kernels/convert/forms.h"
+
 namespace canopy::kernels {
 
-// `rows` rows of `count` floats.
+// `rows` rows of `count` elements. Steps are in elements.
 struct PlaneRows {
-  const float* from;
+  const void* from;
   int64_t from_row;
-  float* to;
+  void* to;
   int64_t to_row;
   int64_t rows, count;
 };
@@ -76,19 +78,22 @@ struct PlaneKernels {
   int lanes;
   const char* target;  // the instruction set's name
 
+  // The tensor's side of these, from which `place` and `split` read and to which `take` and `mesh` write, is in one of
+  // the forms that they are indexed by; the other side is floats.
+
   // to[r*to_row + i] = from[r*from_row + i]; row after row, zeros up to the last vector's end behind each.
-  void (*place)(const PlaneRows& rows);
+  void (*place[convert::kForms])(const PlaneRows& rows);
 
   // The same without the zeros: nothing else is written.
-  void (*take)(const PlaneRows& rows);
+  void (*take[convert::kForms])(const PlaneRows& rows);
 
   // to[r*to_row + i] = from[r*from_row + 2*i], odd[r*to_row + i] = from[r*from_row + 2*i + 1] for the `count` elements
   // of a row of `from`; zeros up to the last vectors' ends behind each.
-  void (*split)(const PlaneRows& rows, float* odd);
+  void (*split[convert::kForms])(const PlaneRows& rows, float* odd);
 
   // to[r*to_row + 2*i] = from[r*from_row + i], to[r*to_row + 2*i + 1] = odd[r*from_row + i] for the `count` elements of
   // a row of `to`. Reads whole vectors and writes nothing else.
-  void (*mesh)(const PlaneRows& rows, const float* odd);
+  void (*mesh[convert::kForms])(const PlaneRows& rows, const float* odd);
 
   // sums[i] = the sum of the lanes of vector i, 0 <= i < count, by a fixed tree.
   void (*reduce)(const float* vectors, int64_t count, float* sums);

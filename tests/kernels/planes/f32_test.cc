@@ -8,6 +8,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/planes/contract.h"
+#include "tests/kernels/elements.h"
 
 namespace canopy::kernels {
 namespace {
@@ -28,19 +29,25 @@ class PlanesTest : public testing::TestWithParam<int64_t> {
   const PlaneKernels& kernels_;
 };
 
+using convert::Form;
+
+constexpr int64_t kMovedRow = 60;  // of a tensor
+
 // Around a vector and around two.
 constexpr int64_t kCounts[] = {1, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 56};
 
 TEST_P(PlanesTest, PlaceCopiesRowsWithZerosBehindAndReadsNothingElse) {
-  for (const int64_t count : kCounts) {
-    std::vector<float> from = Random(static_cast<size_t>(2 * 60 + count), 1);  // so that a sanitizer sees more
-    std::vector<float> to(400, -5);
-    kernels_.place({from.data(), 60, to.data() + 3, 100, 3, count});
-    const int64_t end = (count + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
-    for (int64_t r = 0; r < 3; ++r) {
-      for (int64_t i = 0; i < 90; ++i) {
-        const float expected = i < count ? from[r * 60 + i] : i < end ? 0 : -5;
-        ASSERT_EQ(to[3 + r * 100 + i], expected) << count << " " << r << " " << i;
+  for (const Form form : kReadForms) {
+    for (const int64_t count : kCounts) {  // no more elements than are read, so that a sanitizer sees more
+      const Elements from(form, Random(static_cast<size_t>(2 * kMovedRow + count), 1));
+      std::vector<float> to(400, -5);
+      kernels_.place[static_cast<int>(form)]({from.data(), kMovedRow, to.data() + 3, 100, 3, count});
+      const int64_t end = (count + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
+      for (int64_t r = 0; r < 3; ++r) {
+        for (int64_t i = 0; i < 90; ++i) {
+          const float expected = i < count ? from.Read(r * kMovedRow + i) : i < end ? 0 : -5;
+          ASSERT_EQ(to[3 + r * 100 + i], expected) << count << " " << r << " " << i;
+        }
       }
     }
   }
@@ -48,35 +55,46 @@ TEST_P(PlanesTest, PlaceCopiesRowsWithZerosBehindAndReadsNothingElse) {
 
 TEST_P(PlanesTest, TakeWritesNothingElse) {
   const std::vector<float> from = Random(400, 2);
-  for (const int64_t count : kCounts) {
-    std::vector<float> to(static_cast<size_t>(2 * 60 + count), -5);
-    kernels_.take({from.data() + 1, 100, to.data(), 60, 3, count});
-    for (int64_t i = 0; i < 2 * 60 + count; ++i) {
-      ASSERT_EQ(to[i], i % 60 < count ? from[1 + i / 60 * 100 + i % 60] : -5) << count << " " << i;
+  for (const Form form : kWrittenForms) {
+    const Elements rounded(form, from);
+    for (const int64_t count : kCounts) {
+      Elements to(form, std::vector<float>(static_cast<size_t>(2 * kMovedRow + count), -5));
+      kernels_.take[static_cast<int>(form)]({from.data() + 1, 100, to.data(), kMovedRow, 3, count});
+      for (int64_t i = 0; i < 2 * kMovedRow + count; ++i) {
+        const int64_t column = i % kMovedRow;
+        ASSERT_EQ(to[i], column < count ? rounded[1 + i / kMovedRow * 100 + column] : -5) << count << " " << i;
+      }
     }
   }
 }
 
 TEST_P(PlanesTest, SplitPartsEvenFromOddElements) {
-  for (const int64_t count : kCounts) {
-    const std::vector<float> from = Random(static_cast<size_t>(2 * 60 + count), 3);
-    std::vector<float> even(400, -5), odd(400, -5);
-    kernels_.split({from.data(), 60, even.data(), 100, 3, count}, odd.data());
-    for (int64_t i = 0; i < 3 * count; ++i) {
-      const std::vector<float>& to = i % count % 2 == 0 ? even : odd;
-      ASSERT_EQ(to[i / count * 100 + i % count / 2], from[i / count * 60 + i % count]) << count << " " << i;
+  for (const Form form : kReadForms) {
+    for (const int64_t count : kCounts) {
+      const Elements from(form, Random(static_cast<size_t>(2 * kMovedRow + count), 3));
+      std::vector<float> even(400, -5), odd(400, -5);
+      kernels_.split[static_cast<int>(form)]({from.data(), kMovedRow, even.data(), 100, 3, count}, odd.data());
+      for (int64_t i = 0; i < 3 * count; ++i) {
+        const std::vector<float>& to = i % count % 2 == 0 ? even : odd;
+        ASSERT_EQ(to[i / count * 100 + i % count / 2], from.Read(i / count * kMovedRow + i % count))
+            << count << " " << i;
+      }
     }
   }
 }
 
 TEST_P(PlanesTest, MeshTakesTurnsAndWritesNothingElse) {
   const std::vector<float> even = Random(400, 10), odd = Random(400, 11);
-  for (const int64_t count : kCounts) {
-    std::vector<float> to(static_cast<size_t>(2 * 60 + count), -5);
-    kernels_.mesh({even.data() + 1, 100, to.data(), 60, 3, count}, odd.data() + 1);
-    for (int64_t i = 0; i < 2 * 60 + count; ++i) {
-      const float expected = (i % 60 % 2 == 0 ? even : odd)[1 + i / 60 * 100 + i % 60 / 2];
-      ASSERT_EQ(to[i], i % 60 < count ? expected : -5) << count << " " << i;
+  for (const Form form : kWrittenForms) {
+    const Elements rounded_even(form, even), rounded_odd(form, odd);
+    for (const int64_t count : kCounts) {
+      Elements to(form, std::vector<float>(static_cast<size_t>(2 * kMovedRow + count), -5));
+      kernels_.mesh[static_cast<int>(form)]({even.data() + 1, 100, to.data(), kMovedRow, 3, count}, odd.data() + 1);
+      for (int64_t i = 0; i < 2 * kMovedRow + count; ++i) {
+        const int64_t column = i % kMovedRow;
+        const float expected = (column % 2 == 0 ? rounded_even : rounded_odd)[1 + i / kMovedRow * 100 + column / 2];
+        ASSERT_EQ(to[i], column < count ? expected : -5) << count << " " << i;
+      }
     }
   }
 }
