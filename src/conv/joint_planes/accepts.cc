@@ -41,7 +41,8 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
     return "pixels do not lie side by side";
   }
   if ((computation & kBiasFromOutput) == 0) return "";
-  if (problem.rule.input_rounding != numerics::InputRounding::kNone) return "the bias gradient is not rounded";
+  const bool rounded = problem.rule.input_rounding != numerics::InputRounding::kNone;
+  if (rounded && problem.output.dtype != numerics::DType::kFloat32) return "the bias gradient is not rounded";
   const bool all = Reach(problem.geometry, 1).MeetsAll() && Reach(problem.geometry, 2).MeetsAll();
   return all ? "" : "some outputs meet no input";
 }

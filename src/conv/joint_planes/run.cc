@@ -37,12 +37,12 @@ class JointRun {
         partial_(memory.partial),
         scratch_(memory.scratch),
         output_(b_.output, p_.output, p_.rule),
+        unrounded_(b_.output, p_.output, {}),
         input_(b_.input, p_.input, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        direct_(step.direct_ && (!step.weights() || input_.Direct(0) != nullptr) &&
-                (!step.data() || input_result_.Direct(0, {}) != nullptr)),
+        direct_(step.direct_ && step.FormOf(problem) == step.form_),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -156,12 +156,12 @@ class JointRun {
 
   void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel) const {
     LoadOutput(sheet, band, scratch, channel);
-    const float* x = PlaceInput(sheet, band, scratch);
-    float* result = PlaceResult(sheet, scratch);
+    const char* x = PlaceInput(sheet, band, scratch);
+    char* result = PlaceResult(sheet, scratch);
     const std::vector<Pass>& passes = s_.passes(direct_);
     for (size_t i = 0; i < passes.size(); ++i) {
       const Pass& pass = passes[i];
-      kernels::JointCall call;
+      kernels::JointCall call{};
       SetAhead(next, band, static_cast<int64_t>(i), &call);
       AddPass(pass, sheet, band, x, result, scratch, channel, &call);
     }
@@ -188,9 +188,25 @@ class JointRun {
     }
     if (!bias_) return;
     const int64_t seen = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, first, end);
+    if (p_.rule.input_rounding != numerics::InputRounding::kNone) {
+      scratch.bias[channel] += SumUnrounded(sheet, seen, end);
+      return;
+    }
     const float* from = origin + (seen - start) * s_.row_pitch_;
     scratch.bias[channel] +=
         kernels::Lines().sum(from, (sheet.images - 1) * s_.image_pitch_ + (end - seen) * s_.row_pitch_);
+  }
+
+  // Output rows [first, end), FP32.
+  float SumUnrounded(const Sheet& sheet, int64_t first, int64_t end) const {
+    const int64_t width = g_.output_size[2], row = p_.output.strides[3];
+    const int64_t together = row == width ? end - first : 1;
+    float sum = 0;
+    for (int64_t i = 0; i < sheet.images; ++i) {
+      const float* plane = unrounded_.Direct(unrounded_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth));
+      for (int64_t r = first; r < end; r += together) sum += kernels::Lines().sum(plane + r * row, together * width);
+    }
+    return sum;
   }
 
   // The band's rows of one residue of rows.
@@ -200,10 +216,10 @@ class JointRun {
     return {band.first * stride + residue, stride, rows, 0, g_.input_size[2]};
   }
 
-  const float* PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
-    if (!weights_) return scratch.output;  // any
+  const char* PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
+    if (!weights_) return nullptr;
     const int64_t plane = input_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
-    if (direct_) return input_.Direct(plane);
+    if (direct_) return input_.Address(plane);
     const int64_t columns = g_.stride[2];
     for (int64_t i = 0; i < sheet.images; ++i) {
       for (int64_t r = 0; r < g_.stride[1]; ++r) {
@@ -213,14 +229,13 @@ class JointRun {
                     columns == 2 ? to + s_.input_floats_ : nullptr);
       }
     }
-    return scratch.inputs;
+    return reinterpret_cast<const char*>(scratch.inputs);
   }
 
-  float* PlaceResult(const Sheet& sheet, const Scratch& scratch) const {
-    if (!data_) return scratch.output;  // any
+  char* PlaceResult(const Sheet& sheet, const Scratch& scratch) const {
+    if (!data_) return nullptr;
     const int64_t plane = input_result_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
-    if (direct_) return input_result_.Direct(plane, {});
-    return scratch.results;
+    return direct_ ? input_result_.Address(plane) : reinterpret_cast<char*>(scratch.results);
   }
 
   void StoreResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
@@ -248,19 +263,23 @@ class JointRun {
     }
   }
 
-  // A pass's rows of a tensor's plane, and of a plane for each residue.
+  // A pass's rows of a tensor's plane, in place or in sheets, a plane for each residue.
   template <class T>
-  kernels::JointRows<T> RowsInPlace(T* plane, const std::array<int64_t, 5>& strides, const Pass& pass,
-                                    const Band& band) const {
-    return {plane + (band.first * g_.stride[1] + pass.row_residue) * strides[3], strides[0], g_.stride[1] * strides[3]};
+  kernels::JointRows<T> RowsOf(bool in_place, T* plane, const Operand& operand, const Pass& pass,
+                               const Band& band) const {
+    if (!in_place) return RowsOfSheet(plane, pass);
+    const int64_t bytes = numerics::ElementBytes(operand.dtype), row = operand.strides[3] * bytes;
+    return {plane + (band.first * g_.stride[1] + pass.row_residue) * row, operand.strides[0] * bytes,
+            g_.stride[1] * row};
   }
   template <class T>
   kernels::JointRows<T> RowsOfSheet(T* sheet, const Pass& pass) const {
-    return {sheet + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_, s_.image_pitch_,
-            s_.row_pitch_};
+    constexpr int64_t kElements = static_cast<int64_t>(sizeof(float) / sizeof(T));
+    return {sheet + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_ * kElements,
+            s_.image_pitch_ * kElements, s_.row_pitch_ * kElements};
   }
 
-  void AddPass(const Pass& pass, const Sheet& sheet, const Band& band, const float* x, float* result,
+  void AddPass(const Pass& pass, const Sheet& sheet, const Band& band, const char* x, char* result,
                const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
     const planes::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
     const planes::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
@@ -270,10 +289,12 @@ class JointRun {
     call->g = {
         scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
         s_.image_pitch_, s_.row_pitch_};
-    call->x = direct_ ? RowsInPlace(x, p_.input.strides, pass, band) : RowsOfSheet(x, pass);
-    const auto sheet_rows = RowsOfSheet(scratch.results, pass);
-    call->result = direct_ && pass.last ? RowsInPlace(result, p_.input_result.strides, pass, band) : sheet_rows;
-    call->before = {pass.first ? nullptr : sheet_rows.first, sheet_rows.image, sheet_rows.row};
+    if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
+    if (data_) {
+      char* to = pass.last ? result : reinterpret_cast<char*>(scratch.results);
+      call->result = RowsOf(direct_ && pass.last, to, p_.input_result, pass, band);
+      if (!pass.first) call->before = RowsOfSheet<const float>(scratch.results, pass);
+    }
     call->taps = packed_ + sheet.channel * g_.taps() + tap;
     call->taps_row = g_.stride[1] * width;
     call->taps_column = pairs ? 1 : g_.stride[2];
@@ -293,8 +314,10 @@ class JointRun {
   // In parts that add no more than kMostTerms to a sum.
   void RunParts(const Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
-    const kernels::JointKernels& kernels = kernels::JointPlanes();
+    const kernels::JointKernels& kernels = direct_ ? kernels::JointPlanes(s_.form_) : kernels::JointPlanes();
     const bool pairs = s_.pairs(direct_);
+    const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
+    const int64_t result_bytes = direct_ && pass.last ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const kernels::JointFn kernel = pairs ? kernels.pairs[what][pass.rows][pass.column_residue == 0]
                                           : kernels.kernels[what][pass.rows][pass.columns];
     const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
@@ -310,9 +333,9 @@ class JointRun {
           call.vectors = std::min(vectors, whole.vectors - v);
           if (v + vectors < whole.vectors) call.last_lanes = 0;
           call.g.first += n * call.g.image + y * call.g.row + v * s_.lanes_;
-          if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * floats;
-          if (!pass.first) call.before.first += n * call.before.image + y * call.before.row + v * s_.lanes_;
-          if (data_) call.result.first += n * call.result.image + y * call.result.row + v * floats;
+          if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * floats * x_bytes;
+          if (data_ && !pass.first) call.before.first += n * call.before.image + y * call.before.row + v * s_.lanes_;
+          if (data_) call.result.first += n * call.result.image + y * call.result.row + v * floats * result_bytes;
           for (kernels::JointAhead& ahead : call.ahead) {
             ahead.from += n * ahead.image + (y * whole.vectors + v) * ahead.step;
           }
@@ -364,7 +387,7 @@ class JointRun {
   const Geometry& g_;
   const Buffers& b_;
   float *packed_, *partial_, *scratch_;
-  planes::PlaneReader output_, input_;
+  planes::PlaneReader output_, unrounded_, input_;
   LineReader weight_;
   planes::PlaneWriter input_result_;
   LineWriter weight_result_;

@@ -10,6 +10,9 @@
 #include "kernels/joint_planes/contract.h"
 
 namespace canopy::conv::joint_planes {
+
+using kernels::convert::Form;
+
 namespace {
 
 constexpr int64_t kEnoughJobs = 32;      // shares out evenly over a few threads
@@ -57,11 +60,28 @@ bool JointStep::Gaps() const {
          std::any_of(columns_.residues.begin(), columns_.residues.end(), none);
 }
 
+Form JointStep::FormOf(const ConvProblem& problem) const {
+  const Form read = kernels::convert::FormRead(problem.input.dtype, problem.rule);
+  const Form written = kernels::convert::FormWritten(problem.input_result.dtype, problem.rule.saturate);
+  if (!weights()) return written;
+  const bool both = problem.input.dtype == problem.input_result.dtype && written != Form::kOther;
+  return !data() || both ? read : Form::kOther;
+}
+
+bool JointStep::HasKernels() const {
+  if (form_ == Form::kOther) return false;
+  if (pairs(true)) return true;
+  const auto& kernels = kernels::JointPlanes(form_).kernels[weights() ? kernels::kJointWeights : kernels::kJointData];
+  const bool adds = TypeOf(form_) == numerics::DType::kFloat32 || !data();  // to results of passes before
+  return std::all_of(passes_.begin(), passes_.end(), [&](const Pass& pass) {
+    return kernels[pass.rows][pass.columns] != nullptr && (adds || (pass.first && pass.last));
+  });
+}
+
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
-  direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) &&
-            (!weights() || Plain(problem.input, problem.rule)) &&
-            (!data() || (problem.input_result.dtype == numerics::DType::kFloat32 && !Gaps()));
+  form_ = FormOf(problem);
+  direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() && (!data() || !Gaps());
   row_pitch_ = planes::RowPitch(columns_.Pitch(), lanes_);
 }
 

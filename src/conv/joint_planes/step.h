@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward depthwise convolutions over plain planes in one pass: an output gradient is read once, and what a kernel
 // loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
-// summed on the way. Where pixels are plain numbers, the input is read and its gradient written where they stand; else
-// both lie in sheets too. With a stride, each residue of the input's rows and columns is a plane of its own, but kernels
-// of three columns part even from odd columns in registers.
+// summed on the way. Where kernels read and write the types in question themselves, the input is read and its gradient
+// written where they stand; else both lie in sheets too. With a stride, each residue of the input's rows and columns is
+// a plane of its own, but kernels of three columns part even from odd columns in registers.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -12,6 +12,7 @@
 
 #include "conv/algorithm.h"
 #include "conv/joint_planes/layout.h"
+#include "kernels/convert/forms.h"
 
 namespace canopy::conv::joint_planes {
 
@@ -43,6 +44,11 @@ class JointStep : public Step {
   // Vectors of `rows` rows of one image.
   int64_t VectorsOf(int64_t rows) const;
 
+  // What the input and its gradient are where they stand, as far as they are wanted; kOther: no kernel takes that.
+  kernels::convert::Form FormOf(const ConvProblem& problem) const;
+  // Whether there are kernels of the form for all passes.
+  bool HasKernels() const;
+
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
   const std::vector<Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
   void Lay(const ConvProblem& problem);
@@ -57,6 +63,7 @@ class JointStep : public Step {
   std::vector<Pass> passes_;       // over sheets, or over columns that lie side by side
   std::vector<Pass> pair_passes_;  // where every second column does, in place
   int64_t lanes_ = 1;
+  kernels::convert::Form form_ = kernels::convert::Form::kOther;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
   int64_t row_pitch_ = 0;         // of all sheets
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves

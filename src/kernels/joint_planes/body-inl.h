@@ -20,23 +20,25 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <int kRows, int kColumns, bool kData, bool kWeights, bool kBefore>
+template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kBefore>
 void JointImages(const JointCall& call) {
+  using Element = cv::FormElement<kForm>;
   using Taps = JointTaps<kRows, kColumns, kData, kWeights>;
   constexpr int64_t kLineBytes = 64;
   const JointTag d;
-  const int64_t last_lanes = kJointTails ? call.last_lanes : 0, g_row = call.g.row, x_row = call.x.row;
-  const int64_t before_row = call.before.row, to_row = call.result.row;
+  constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
+  const int64_t last_lanes = kJointTails ? call.last_lanes : 0, g_row = call.g.row, x_row = call.x.row / kBytes;
+  const int64_t before_row = call.before.row, to_row = call.result.row / kBytes;
   const int64_t whole = (call.vectors - (last_lanes > 0 ? 1 : 0)) * kJointLanes;
-  const auto tail = hn::FirstN(d, static_cast<size_t>(last_lanes));
   const int64_t step0 = call.ahead[0].step, step1 = call.ahead[1].step, step2 = call.ahead[2].step;
   // With several rows at once other addresses are worth more to keep than these, which are then loaded.
   constexpr bool kKeepSteps = Taps::kAtOnce == 1;
   Taps taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
-    const float *g = call.g.first + n * call.g.image, *x = call.x.first + n * call.x.image;
+    const float* g = call.g.first + n * call.g.image;
     const float* before = kBefore ? call.before.first + n * call.before.image : g;
-    float* to = call.result.first + n * call.result.image;
+    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
+    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);
     const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
                *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
                *ahead2 = call.ahead[2].from + n * call.ahead[2].image;
@@ -48,18 +50,16 @@ void JointImages(const JointCall& call) {
         __builtin_prefetch(ahead0 + y * kLineBytes, 0, 3);
         __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
         if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
-        const float* from = x + y * x_row + i;
-        source[y] = !kWeights ? hn::Zero(d) : last ? hn::MaskedLoad(tail, d, from) : hn::LoadU(d, from);
+        source[y] = hn::Zero(d);
+        if constexpr (kWeights) source[y] = JointLoad<kForm>(last, x + y * x_row + i, last_lanes);
         result[y] = kBefore ? hn::LoadU(d, before + y * before_row + i) : hn::Zero(d);
       });
       ahead0 += kCount * (kKeepSteps ? step0 : call.ahead[0].step);
       ahead1 += kCount * (kKeepSteps ? step1 : call.ahead[1].step);
       ahead2 += kCount * (kKeepSteps ? step2 : call.ahead[2].step);
       taps.template Add<kCount>(g + i, g_row, source, result);
-      JointEach<(kData ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
-        float* at = to + y * to_row + i;
-        last ? hn::BlendedStore(result[y], tail, d, at) : hn::StoreU(result[y], d, at);
-      });
+      JointEach<(kData ? kCount : 0)>(
+          [&](auto y) CANOPY_JOINT_LAMBDA { JointStore<kForm>(last, result[y], to + y * to_row + i, last_lanes); });
     };
     int64_t left = call.rows;
     const auto add_rows = [&](auto count) CANOPY_JOINT_LAMBDA {
@@ -81,36 +81,41 @@ void JointImages(const JointCall& call) {
   if constexpr (kWeights) taps.StoreSums(call);
 }
 
-template <int kRows, int kColumns, bool kData, bool kWeights>
+template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights>
 void JointPlane(const JointCall& call) {
-  if constexpr (kData) {
-    if (call.before.first != nullptr) return JointImages<kRows, kColumns, kData, kWeights, true>(call);
+  if constexpr (kData && !kJointHalf<kForm>) {
+    if (call.before.first != nullptr) return JointImages<kForm, kRows, kColumns, kData, kWeights, true>(call);
   }
-  JointImages<kRows, kColumns, kData, kWeights, false>(call);
+  JointImages<kForm, kRows, kColumns, kData, kWeights, false>(call);
 }
 
 // ---- the list ------------------------------------------------------------------------------------------------------
 
-template <int kRows, int kColumns>
+template <Form kForm, int kRows, int kColumns>
 void FillJointColumns(JointKernels* kernels) {
-  kernels->kernels[kJointBoth][kRows][kColumns] = &JointPlane<kRows, kColumns, true, true>;
-  kernels->kernels[kJointData][kRows][kColumns] = &JointPlane<kRows, kColumns, true, false>;
-  kernels->kernels[kJointWeights][kRows][kColumns] = &JointPlane<kRows, kColumns, false, true>;
+  if constexpr (!kJointHalf<kForm> || (kRows <= kMostHalfOffsets && kColumns <= kMostHalfOffsets)) {
+    kernels->kernels[kJointBoth][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, true, true>;
+    kernels->kernels[kJointWeights][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, false, true>;
+    if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {
+      kernels->kernels[kJointData][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, true, false>;
+    }
+  }
   kernels->at_once[kRows][kColumns] = JointRowsAtOnce(kRows, kColumns);
   kernels->most_columns[kRows] = HWY_MAX(kernels->most_columns[kRows], kColumns);
-  if constexpr (kColumns > 1) FillJointColumns<kRows, kColumns - 1>(kernels);
+  if constexpr (kColumns > 1) FillJointColumns<kForm, kRows, kColumns - 1>(kernels);
 }
 
-inline const JointKernels& JointPlanesOfTarget() {
+template <Form kForm>
+const JointKernels& JointPlanesOfTarget() {
   static const struct Table {
     JointKernels kernels{};
     Table() {
       kernels.lanes = static_cast<int>(kJointLanes);
       kernels.tails = kJointTails;
-      FillJointPairs<kMostJointPairRows>(&kernels);
+      FillJointPairs<kForm, kMostJointPairRows>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \
-  if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<rows, columns>(&kernels);
+  if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<kForm, rows, columns>(&kernels);
 #include "kernels/joint_planes/kernels.inc"
 #undef CANOPY_JOINT_PLANES
     }

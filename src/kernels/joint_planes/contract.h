@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/convert/forms.h"
+
 namespace canopy::kernels {
 
 // What a kernel asks memory for while it multiplies: see Ahead in kernels/planes/contract.h. It begins anew, `image`
@@ -15,14 +17,16 @@ struct JointAhead {
   int64_t step = 0, image = 0;
 };
 
-// One image's planes in each tensor, a row's first element, and how far to the next image's, next row's.
+// One image's planes in each tensor, a row's first element, and how far to the next image's, next row's: in elements
+// of T, bytes where it is char.
 template <class T>
 struct JointRows {
   T* first;
   int64_t image, row;
 };
 
-// Every element below is a vector of `lanes` floats but for the arguments, which are in floats. With
+// Every element below is a vector of `lanes` floats but for the arguments, which are in floats; in memory x and results
+// have the form that the kernels were asked for. With
 //   g(n, y, v, r, s) = g.first[n*g.image + (y - r)*g.row + v*lanes - s],
 // 0 <= n < images, 0 <= y < rows, 0 <= v < vectors, 0 <= r < the kernel's rows, 0 <= s < its columns,
 //   result[n, y, v] = before[n, y, v] + sum over r, s of taps[r*taps_row + s*taps_column] * g(n, y, v, r, s),
@@ -33,9 +37,10 @@ struct JointRows {
 // vector of each row only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that
 // is 0.
 struct JointCall {
-  JointRows<const float> g, x;
+  JointRows<const float> g;
+  JointRows<const char> x;
   JointRows<const float> before;
-  JointRows<float> result;
+  JointRows<char> result;
   int64_t images, rows, vectors;
   int last_lanes;
   const float* taps;
@@ -62,7 +67,7 @@ struct JointKernels {
   bool tails;          // the last vector of a row may be less than whole
   const char* target;  // the instruction set's name
 
-  // By JointResults, rows and columns, nullptr where the registers do not hold so many.
+  // By JointResults, rows and columns, nullptr where the registers do not hold so many, or where the form has none.
   JointFn kernels[3][kMostJointRows + 1][kMostJointColumns + 1];
   int most_columns[kMostJointRows + 1];                    // by rows
   int at_once[kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
@@ -71,8 +76,12 @@ struct JointKernels {
   JointFn pairs[3][kMostJointPairRows + 1][2];
 };
 
-// The kernels for the best instruction set that this processor has.
-const JointKernels& JointPlanes();
+// A form of 16 bits has kernels of up to three rows and columns, without `before`; one that is rounded when it is read
+// those that read x.
+inline constexpr int kMostHalfOffsets = 3;
+
+// The kernels for the best instruction set that this processor has. REQUIRES: not kOther.
+const JointKernels& JointPlanes(convert::Form form = convert::Form::kFloat32);
 
 }  // namespace canopy::kernels
 

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/convert/convert-inl.h"
 #include "kernels/joint_planes/contract.h"
 
 // Of lambdas: compiled for the target, and never a function of their own.
@@ -23,6 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace cv = convert::HWY_NAMESPACE;
+using convert::Form;
 
 using JointTag = hn::CappedTag<float, 16>;
 using JointVec = hn::Vec<JointTag>;
@@ -34,6 +37,28 @@ inline constexpr bool kJointTails = false;
 #else
 inline constexpr bool kJointTails = true;
 #endif
+
+template <Form kForm>
+inline constexpr bool kJointHalf = sizeof(cv::FormElement<kForm>) == 2;
+
+// A vector of a tensor, or of its last one `count` elements, zeros behind. `Last` is a constant.
+template <Form kForm, class Last>
+HWY_INLINE JointVec JointLoad(Last last, const cv::FormElement<kForm>* from, int64_t count) {
+  if constexpr (last) {
+    return cv::LoadFormN<kForm>(JointTag(), from, static_cast<size_t>(count));
+  } else {
+    return cv::LoadForm<kForm>(JointTag(), from);
+  }
+}
+
+template <Form kForm, class Last>
+HWY_INLINE void JointStore(Last last, JointVec v, cv::FormElement<kForm>* to, int64_t count) {
+  if constexpr (last) {
+    cv::StoreVecN<TypeOf(kForm), false>(JointTag(), v, to, static_cast<size_t>(count));
+  } else {
+    cv::StoreVec<TypeOf(kForm), false>(JointTag(), v, to);
+  }
+}
 
 // Sums of few terms would wait for one another: each is kept several times then.
 constexpr int JointSumsAtOnce(int terms, int at_once) { return HWY_MIN(at_once, terms >= 4 ? 1 : terms >= 2 ? 2 : 4); }

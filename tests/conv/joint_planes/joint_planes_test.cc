@@ -22,7 +22,8 @@ TEST_P(JointPlanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
   const uint8_t sets[] = {kAllGradients, kBackwardData | kBackwardWeights, kBackwardData, kBackwardWeights};
   int served[4] = {};
   for (uint32_t seed = 0; seed < 400; ++seed) {
-    Case c = PlanesCase(seed, seed % 5 == 0 ? DType::kBFloat16 : DType::kFloat32);
+    const DType types[] = {DType::kBFloat16, DType::kFloat32, DType::kFloat16, DType::kFloat32, DType::kFloat32};
+    Case c = PlanesCase(seed, types[seed % 5]);
     const uint8_t wanted = sets[seed % 4];
     served[seed % 4] += RunAlgorithm(&c, "joint_planes", wanted) == wanted;
     const Sums expected = Expected(c);
@@ -39,10 +40,34 @@ TEST_P(JointPlanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
   for (const int count : served) EXPECT_GT(count, 30);
 }
 
+// Every element but the weights' has more bits than HF32; the bias gradient keeps them.
+TEST_P(JointPlanesAlgorithmTest, RoundsMultiplicandsAndNothingElse) {
+  const kernels::ScopedTarget scoped(GetParam());
+  int served = 0;
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    Case c = PlanesCase(seed, DType::kFloat32);
+    c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
+    for (Tensor* tensor : {&c.input, &c.output}) {
+      ForEach(tensor->dims, [&](const std::array<int64_t, 5>& at) { tensor->Set(at, tensor->Get(at) * 4097); });
+    }
+    served += RunAlgorithm(&c, "joint_planes", kAllGradients) == kAllGradients;
+    const Sums expected = Expected(c);
+    const std::string trace = "seed " + std::to_string(seed);
+    ExpectNear("backward data", c.input_result, expected.input, 1e-5, trace);
+    ExpectNear("backward weights", c.weight_result, expected.weight, 1e-5, trace);
+    std::vector<double> bias(c.problem.geometry.groups);
+    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+    ExpectNear("bias gradient", c.bias_result, bias, 1e-5, trace);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(served, 100);
+}
+
 TEST_P(JointPlanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 90; ++seed) {
-    Case c = PlanesCase(seed, DType::kFloat32);
+    Case c = PlanesCase(seed, seed % 2 == 0 ? DType::kFloat32 : DType::kBFloat16);
+    if (seed % 4 == 0) c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
     MakeOneInfinite(&c, seed);
     RunAlgorithm(&c, "joint_planes", kAllGradients);
     const Sums expected = Expected(c);

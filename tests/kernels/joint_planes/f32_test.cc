@@ -8,6 +8,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
+#include "tests/kernels/elements.h"
 
 namespace canopy::kernels {
 namespace {
@@ -21,15 +22,17 @@ std::vector<float> Random(size_t count, uint32_t seed) {
 }
 
 struct Shape {
+  convert::Form form;
   JointResults what;
   int rows, columns;                // of the kernel
   int64_t images, height, vectors;  // of the planes
   bool tail, before;
 
   std::string Text() const {
-    return std::to_string(rows) + "x" + std::to_string(columns) + ", results " + std::to_string(what) + ", " +
-           std::to_string(images) + " images of " + std::to_string(height) + " rows of " + std::to_string(vectors) +
-           " vectors, tail " + std::to_string(tail) + ", before " + std::to_string(before);
+    return "form " + std::to_string(static_cast<int>(form)) + ", " + std::to_string(rows) + "x" +
+           std::to_string(columns) + ", results " + std::to_string(what) + ", " + std::to_string(images) +
+           " images of " + std::to_string(height) + " rows of " + std::to_string(vectors) + " vectors, tail " +
+           std::to_string(tail) + ", before " + std::to_string(before);
   }
 };
 
@@ -37,12 +40,13 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
  protected:
   JointPlanesTest() : scoped_(GetParam()), kernels_(JointPlanes()), lanes_(kernels_.lanes) {}
 
-  JointCall CallOf(const Shape& shape, float* result, float* sums) const {
+  JointCall CallOf(const Shape& shape, const Elements& x, Elements* result, float* sums) const {
     JointCall call{};
+    const int64_t size = x.size();
     call.g = {g_.data() + 1500, 1300, 3 * lanes_ + 5};
-    call.x = {x_.data() + 3, 1200, 3 * lanes_ + 1};
+    call.x = {x.data() + kFirstX * size, kXImage * size, x_row() * size};
     if (shape.before) call.before = {before_.data() + 2, 1100, 3 * lanes_ + 2};
-    call.result = {result, 1150, 3 * lanes_ + 3};
+    call.result = {result->data() + kFirstResult * size, kResultImage * size, result_row() * size};
     call.images = shape.images;
     call.rows = shape.height;
     call.vectors = shape.vectors;
@@ -57,10 +61,12 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   }
 
   void Check(const Shape& shape) const {
-    std::vector<float> result(4000, -5), sums(static_cast<size_t>(shape.rows * shape.columns * lanes_), 1);
-    const JointCall call = CallOf(shape, result.data() + 1, sums.data());
-    kernels_.kernels[shape.what][shape.rows][shape.columns](call);
-    std::vector<double> expected(result.size(), -5), expected_sums(sums.size(), 1);
+    const Elements x(shape.form, x_);
+    Elements result(shape.form, std::vector<float>(kResults, -5));
+    std::vector<float> sums(static_cast<size_t>(shape.rows * shape.columns * lanes_), 1);
+    const JointCall call = CallOf(shape, x, &result, sums.data());
+    JointPlanes(shape.form).kernels[shape.what][shape.rows][shape.columns](call);
+    std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     const int64_t width = (shape.vectors - 1) * lanes_ + (call.last_lanes > 0 ? call.last_lanes : lanes_);
     for (int64_t n = 0; n < shape.images; ++n) {
       for (int64_t y = 0; y < shape.height; ++y) {
@@ -72,17 +78,58 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
               sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
               if (shape.what == kJointData) continue;
               expected_sums[(r * shape.columns + s) * lanes_ + i % lanes_] +=
-                  call.x.first[n * call.x.image + y * call.x.row + i] * g;
+                  x.Read(kFirstX + n * kXImage + y * x_row() + i) * g;
             }
           }
-          if (shape.what != kJointWeights) expected[1 + n * call.result.image + y * call.result.row + i] = sum;
+          if (shape.what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + i] = sum;
         }
       }
     }
-    for (size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], expected[i], 1e-5) << shape.Text() << " at " << i;
-    for (size_t i = 0; i < sums.size(); ++i)
-      ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << shape.Text() << " at " << i;
+    SCOPED_TRACE(shape.Text());
+    ExpectResults(shape.form, result, expected);
+    for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
   }
+
+  // BF16 keeps eight bits of numbers below 16.
+  static void ExpectResults(convert::Form form, const Elements& result, const std::vector<double>& expected) {
+    const double tolerance = TypeOf(form) == numerics::DType::kFloat32 ? 1e-5 : 0.04;
+    for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(result[i], expected[i], tolerance) << "at " << i;
+  }
+
+  void CheckPairs(const Shape& shape, bool even, int64_t last) const {
+    SCOPED_TRACE(shape.Text());
+    const Elements x(shape.form, x_);
+    Elements result(shape.form, std::vector<float>(kResults, -5));
+    std::vector<float> sums(static_cast<size_t>(shape.rows * 3 * lanes_), 1);
+    JointCall call = CallOf(shape, x, &result, sums.data());
+    const int64_t row = 5 * lanes_;
+    call.x.row = call.result.row = row * x.size();
+    call.last_lanes = static_cast<int>(last);
+    JointPlanes(shape.form).pairs[shape.what][shape.rows][even](call);
+    std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
+    const int64_t width = 2 * lanes_ * shape.vectors - (last > 0 ? 2 * lanes_ - last : 0);
+    for (int64_t i = 0; i < shape.images * shape.height * width; ++i) {
+      const int64_t n = i / width / shape.height, y = i / width % shape.height, w = i % width;
+      double sum = 0;
+      for (int t = 0; t < 3 * shape.rows; ++t) {
+        const int r = t / 3, s = t % 3;
+        if ((s == 1) == ((w % 2 == 0) == even)) continue;
+        const int shift = s == 1 ? (even ? 0 : 1) : s / 2;
+        const double g = call.g.first[n * call.g.image + (y - r) * call.g.row + w / 2 - shift];
+        sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
+        if (shape.what != kJointData) {
+          expected_sums[t * lanes_ + w / 2 % lanes_] += x.Read(kFirstX + n * kXImage + y * row + w) * g;
+        }
+      }
+      if (shape.what != kJointWeights) expected[kFirstResult + n * kResultImage + y * row + w] = sum;
+    }
+    ExpectResults(shape.form, result, expected);
+    for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
+  }
+
+  static constexpr int64_t kFirstX = 3, kXImage = 1200, kFirstResult = 1, kResultImage = 1150, kResults = 4000;
+  int64_t x_row() const { return 3 * lanes_ + 1; }
+  int64_t result_row() const { return 3 * lanes_ + 3; }
 
   const ScopedTarget scoped_;
   const JointKernels& kernels_;
@@ -92,58 +139,42 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
 };
 
 TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
-  for (int rows = 1; rows <= kMostJointRows; ++rows) {
-    for (int columns = 1; columns <= kernels_.most_columns[rows]; ++columns) {
-      for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
-        for (const int64_t height : {1, 3, 7, 14}) {  // with and without rows left over
-          for (const int64_t vectors : {1, 3}) {
-            for (const bool tail : {false, true}) {
-              if (tail && !kernels_.tails) continue;
-              Check({what, rows, columns, 2, height, vectors, tail, what != kJointWeights && height % 2 == 1});
-              if (HasFatalFailure()) return;
-            }
+  int64_t kernels = 0;
+  for (const convert::Form form : kReadForms) {
+    const bool adds = TypeOf(form) == numerics::DType::kFloat32;
+    for (int i = 0; i < kMostJointRows * kMostJointColumns * 3; ++i) {
+      const int rows = i / 3 / kMostJointColumns + 1, columns = i / 3 % kMostJointColumns + 1;
+      const JointResults what = static_cast<JointResults>(i % 3);
+      if (JointPlanes(form).kernels[what][rows][columns] == nullptr) continue;
+      ++kernels;
+      for (const int64_t height : {1, 3, 7, 14}) {  // with and without rows left over
+        for (const int64_t vectors : {1, 3}) {
+          for (const bool tail : {false, true}) {
+            if (tail && !kernels_.tails) continue;
+            const bool before = adds && what != kJointWeights && height % 2 == 1;
+            Check({form, what, rows, columns, 2, height, vectors, tail, before});
+            if (HasFatalFailure()) return;
           }
         }
       }
     }
   }
+  EXPECT_GT(kernels, 10);
 }
 
 // Every second column of x and the results, under three kernel columns.
 TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
-  constexpr int64_t kImages = 2, kHeight = 3, kVectors = 2;
-  if (!kernels_.tails) GTEST_SKIP() << "there are none";
-  for (int rows = 1; rows <= kMostJointPairRows; ++rows) {
-    for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
-      for (const bool even : {false, true}) {
-        for (const int64_t last : {int64_t{0}, int64_t{lanes_} - 1, int64_t{lanes_} + 3}) {
-          if (kernels_.pairs[what][rows][even] == nullptr) GTEST_SKIP() << "there are none";
-          SCOPED_TRACE(std::to_string(rows) + " rows, results " + std::to_string(what) + ", even " +
-                       std::to_string(even) + ", last " + std::to_string(last));
-          std::vector<float> result(4000, -5), sums(static_cast<size_t>(rows * 3 * lanes_), 1);
-          JointCall call =
-              CallOf({what, rows, 3, kImages, kHeight, kVectors, false, false}, result.data() + 1, sums.data());
-          call.x.row = call.result.row = 5 * lanes_;
-          call.last_lanes = static_cast<int>(last);
-          kernels_.pairs[what][rows][even](call);
-          std::vector<double> expected(result.size(), -5), expected_sums(sums.size(), 1);
-          const int64_t width = 2 * lanes_ * kVectors - (last > 0 ? 2 * lanes_ - last : 0);
-          for (int64_t i = 0; i < kImages * kHeight * width; ++i) {
-            const int64_t n = i / width / kHeight, y = i / width % kHeight, w = i % width;
-            double sum = 0;
-            for (int t = 0; t < 3 * rows; ++t) {
-              const int r = t / 3, s = t % 3;
-              if ((s == 1) == ((w % 2 == 0) == even)) continue;
-              const int shift = s == 1 ? (even ? 0 : 1) : s / 2;
-              const double g = call.g.first[n * call.g.image + (y - r) * call.g.row + w / 2 - shift];
-              sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
-              if (what == kJointData) continue;
-              expected_sums[t * lanes_ + w / 2 % lanes_] += call.x.first[n * call.x.image + y * call.x.row + w] * g;
-            }
-            if (what != kJointWeights) expected[1 + n * call.result.image + y * call.result.row + w] = sum;
+  if (!kernels_.tails || kernels_.pairs[kJointBoth][1][0] == nullptr) GTEST_SKIP() << "there are none";
+  for (const convert::Form form : kReadForms) {
+    for (int rows = 1; rows <= kMostJointPairRows; ++rows) {
+      for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
+        if (what == kJointData && form == convert::Form::kHfloat32x11) continue;
+        for (const bool even : {false, true}) {
+          for (const int64_t last : {int64_t{0}, int64_t{lanes_} - 1, int64_t{lanes_} + 3}) {
+            SCOPED_TRACE("even " + std::to_string(even) + ", last " + std::to_string(last));
+            CheckPairs({form, what, rows, 3, 2, 3, 2, false, false}, even, last);
+            if (HasFatalFailure()) return;
           }
-          for (size_t i = 0; i < result.size(); ++i) ASSERT_NEAR(result[i], expected[i], 1e-5) << "at " << i;
-          for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
         }
       }
     }
