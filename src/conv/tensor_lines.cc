@@ -111,6 +111,14 @@ void LineReader::FetchRun(int64_t offset, int64_t count, float* to) const {
   }
 }
 
+void LineReader::CopyRows(int64_t offset, int64_t step, int64_t rows, int64_t count, float* to, int64_t to_step) const {
+  if (form_ != kernels::convert::Form::kOther) {
+    kernels::Lines().copy_rows_form[static_cast<int>(form_)](Address(offset), step, rows, count, to, to_step);
+    return;
+  }
+  for (int64_t r = 0; r < rows; ++r) FetchRun(offset + r * step, count, to + r * to_step);
+}
+
 void LineReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count,
                            float* to) const {
   if (dtype_ == numerics::DType::kFloat32 && step == 2) {

@@ -7,6 +7,7 @@
 
 #include "conv/problem.h"
 #include "kernels/convert/contract.h"
+#include "kernels/convert/forms.h"
 #include "kernels/lines/contract.h"
 #include "numerics/rounding.h"
 
@@ -18,10 +19,14 @@ class LineReader {
       : base_(static_cast<const char*>(base)),
         dtype_(dtype),
         plain_(dtype == numerics::DType::kFloat32 && rule.input_rounding == numerics::InputRounding::kNone),
+        form_(kernels::convert::FormRead(dtype, rule)),
         load_row_(kernels::convert::SelectLoadRow(dtype, rule)) {}
 
   // From here on elements that are not finite read as 1 with their sign.
-  void TakeFiniteOnly() { finite_only_ = true; }
+  void TakeFiniteOnly() {
+    finite_only_ = true;
+    form_ = kernels::convert::Form::kOther;
+  }
 
   // line[segment.begin + i] = element offset + segment.source + i * step, rounded; 0 elsewhere below `length`.
   // `line` has kernels::kLineSlack floats of slack.
@@ -34,6 +39,21 @@ class LineReader {
   // to[r * count + i] = element offset + r * row_step + i * step, rounded, 0 <= r < rows, 0 <= i < count. Writes
   // nothing else.
   void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, float* to) const;
+
+  // Whether it transposes elements where they lie; lines must be fetched and transposed otherwise.
+  bool Transposes() const { return form_ != kernels::convert::Form::kOther; }
+
+  // to[column_offsets[j] + i] = element offset + i * step + j, rounded, 0 <= i < rows, 0 <= j < columns; false: nothing
+  // was done, for it does not transpose. Writes nothing else.
+  bool Transpose(int64_t offset, int64_t step, int64_t rows, int64_t columns, float* to,
+                 const int64_t* column_offsets) const {
+    if (!Transposes()) return false;
+    kernels::Lines().transpose_form[static_cast<int>(form_)](Address(offset), step, rows, columns, to, column_offsets);
+    return true;
+  }
+
+  // to[r * to_step + i] = element offset + r * step + i, rounded, 0 <= r < rows, 0 <= i < count. Writes nothing else.
+  void CopyRows(int64_t offset, int64_t step, int64_t rows, int64_t count, float* to, int64_t to_step) const;
 
   // Where element `offset` lies or would.
   const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
@@ -61,6 +81,7 @@ class LineReader {
   numerics::DType dtype_;
   bool plain_;  // FP32 as it is
   bool finite_only_ = false;
+  kernels::convert::Form form_;  // that kernels read elements in; kOther: by way of lines
   kernels::convert::LoadRowFn load_row_;
 };
 

@@ -20,10 +20,10 @@ class Channels {
 
   int64_t count() const { return count_; }
   void TakeImage(int64_t) {}  // what follows is of this one
-  // Lines that need no copy, or nullptr; the next element's is *between further on.
-  const float* Direct(int64_t offset, int64_t element, int64_t step, int64_t* between) const {
-    *between = stride_;
-    return reader_.Direct(offset + element * stride_, step);
+  // Pixels of neighbouring elements to to[offsets[pixel] + element]; false: nothing was done.
+  bool Transpose(int64_t offset, int64_t element, int64_t step, int64_t elements, int64_t count, float* to,
+                 const int64_t* offsets) const {
+    return step == 1 && reader_.Transpose(offset + element * stride_, stride_, elements, count, to, offsets);
   }
   // Pixels of an element.
   void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
@@ -53,7 +53,7 @@ class ChannelPairs {
 
   int64_t count() const { return base::CeilDiv(channels_, int64_t{2}); }
   void TakeImage(int64_t) {}
-  static const float* Direct(int64_t, int64_t, int64_t, int64_t*) { return nullptr; }
+  static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
   void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
     reader_.FetchLine(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, step, count, to);
   }
@@ -77,7 +77,7 @@ class ImagePairs {
 
   int64_t count() const { return shape_.channels; }
   void TakeImage(int64_t image) { alone_ = 2 * (shape_.first_image + image) + 1 == batch_; }
-  static const float* Direct(int64_t, int64_t, int64_t, int64_t*) { return nullptr; }
+  static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
   void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
     reader_.FetchLine(offset + element * operand_.strides[1], operand_.strides[0], alone_, step, count, to);
   }
@@ -169,16 +169,12 @@ class Loader {
   }
 
   void TransposeLines(int64_t offset, int64_t first, int64_t lines, int64_t count, float* to) const {
-    int64_t between;
-    const float* from = elements_.Direct(offset, first, step_, &between);
-    if (from == nullptr) {
-      between = kLine + kernels::kLineSlack;
-      for (int64_t i = 0; i < lines; ++i) {
-        elements_.FetchLine(offset, first + i, step_, count, scratch_.lines + i * between);
-      }
-      from = scratch_.lines;
+    if (elements_.Transpose(offset, first, step_, lines, count, to, scratch_.offsets)) return;
+    constexpr int64_t kBetween = kLine + kernels::kLineSlack;
+    for (int64_t i = 0; i < lines; ++i) {
+      elements_.FetchLine(offset, first + i, step_, count, scratch_.lines + i * kBetween);
     }
-    kernels::Lines().transpose(from, between, lines, count, to, scratch_.offsets);
+    kernels::Lines().transpose(scratch_.lines, kBetween, lines, count, to, scratch_.offsets);
   }
 
   Elements elements_;

@@ -46,11 +46,7 @@ class Packer {
  private:
   // packed[offsets[j] + result] = element j of the run of each result channel.
   void Columns(int64_t offset, int64_t count, float* packed) const {
-    const float* direct = reader_.Direct(offset, 1);
-    if (direct != nullptr) {
-      kernels::Lines().transpose(direct, v_.result_stride, block_.results, count, packed, offsets_);
-      return;
-    }
+    if (reader_.Transpose(offset, v_.result_stride, block_.results, count, packed, offsets_)) return;
     const int64_t line = kLine + kernels::kLineSlack;
     for (int64_t r = 0; r < block_.results; r += kLines) {
       const int64_t results = std::min(kLines, block_.results - r);

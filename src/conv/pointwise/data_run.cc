@@ -156,7 +156,7 @@ class DataRun {
     const int64_t offset = block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * stride +
                            block.first * view.result_stride;
     if (view.runs == channel_lanes::WeightView::Runs::kResultChannels) {
-      return PackRuns(block, offset, sources, scratch, to);
+      return PackRuns(block, offset, sources, to);
     }
     for (int64_t panel = 0; panel < block.row_panels; ++panel) {
       const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
@@ -167,30 +167,17 @@ class DataRun {
 
   // The same where result channels lie side by side: a few source channels at a time for all panels, while the next
   // ones are asked for.
-  void PackRuns(const Block& block, int64_t offset, int64_t sources, const DataScratch& scratch, float* to) const {
-    constexpr int64_t kRoom = channel_lanes::kLines * channel_lanes::kLine;
-    const int64_t stride = s_.weight_.source_stride, room = kRoom / block.channels;
+  void PackRuns(const Block& block, int64_t offset, int64_t sources, float* to) const {
+    const int64_t stride = s_.weight_.source_stride;
     for (int64_t k = 0, count; k < sources; k += count) {
       const int64_t at = offset + k * stride;
-      count = std::min({kPackedTogether, sources - k, std::max<int64_t>(1, room)});
+      count = std::min(kPackedTogether, sources - k);
       for (int64_t i = k + count; i < std::min(k + 2 * count, sources); ++i) {
         weight_.Prefetch(offset + i * stride, block.channels);
       }
-      const float* from = weight_.Direct(at, 1);
-      const bool converted = from == nullptr && room > 0;
-      for (int64_t i = 0; converted && i < count; ++i) {
-        weight_.FetchRun(at + i * stride, block.channels, scratch.lines.lines + i * block.channels);
-      }
-      const int64_t from_step = converted ? block.channels : stride;
-      if (converted) from = scratch.lines.lines;
       for (int64_t panel = 0; panel < block.row_panels; ++panel) {
         const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
-        float* packed = to + row * sources + k * rows;
-        if (from == nullptr) {
-          weight_.FetchRun(at + row, rows, packed);
-        } else {
-          kernels::Lines().copy_rows(from + row, from_step, count, rows, packed, rows);
-        }
+        weight_.CopyRows(at + row, stride, count, rows, to + row * sources + k * rows, rows);
       }
     }
   }
@@ -203,10 +190,7 @@ class DataRun {
     }
     ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
       const int64_t offset = SourceOffset(block, pixel, c);
-      float* to = scratch.pixels + pixel - panel.first;
-      const float* direct = source_.Direct(offset, 1);
-      if (direct != nullptr) return kernels::Lines().copy_rows(direct, stride, sources, run, to, s_.panel_);
-      for (int64_t k = 0; k < sources; ++k) source_.FetchRun(offset + k * stride, run, to + k * s_.panel_);
+      source_.CopyRows(offset, stride, sources, run, scratch.pixels + pixel - panel.first, s_.panel_);
     });
   }
 

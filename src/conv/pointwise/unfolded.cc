@@ -116,7 +116,7 @@ void Unfolded::FetchChannel(const LineReader& reader, int64_t offset, const Run&
 void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Range& pixels, float* to,
                      int64_t to_step) const {
   const int64_t together = bundle(), end = channels.first + channels.count;
-  const bool wide = together >= kWideBundle && together <= kLine && strides_[4] == 1 && reader.Direct(0, 1) != nullptr;
+  const bool wide = together >= kWideBundle && together <= kLine && strides_[4] == 1 && reader.Transposes();
   int64_t offsets[kLine];
   for (int64_t i = 0; wide && i < together; ++i) offsets[i] = i * to_step;
   ForEachRun(pixels, [&](const Run& run) {
@@ -127,8 +127,7 @@ void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Rang
       const int64_t count = std::min(together - k, end - c), offset = bundle.offset + run.offset + k * strides_[4];
       float* at = to + (c - channels.first) * to_step + run.pixel;
       for (int64_t r = 0; wide && r < run.rows; ++r) {
-        kernels::Lines().transpose(reader.Direct(offset + r * row_step_, 1), column_step_, run.columns, count,
-                                   at + r * run.columns, offsets);
+        reader.Transpose(offset + r * row_step_, column_step_, run.columns, count, at + r * run.columns, offsets);
       }
       for (int64_t r = 0; r < run.rows; ++r) {
         reader.Prefetch(coming.offset + run.offset + r * row_step_, (run.columns - 1) * column_step_ + together);
@@ -146,14 +145,17 @@ void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const
                           const channel_lanes::SlabScratch& scratch, float* slab) const {
   constexpr int64_t kBetween = kLine + kernels::kLineSlack;
   const int64_t together = bundle();
-  const bool copy = together >= kCopiedBundle && strides_[4] == 1 && row_elements() <= kLines * kLine;
+  const bool copy = together >= kCopiedBundle && strides_[4] == 1;
   for (int64_t c = 0; c < channels.count && copy;) {
     const int64_t channel = channels.first + c, k = channel % together, in_panel = c % panel;
     const int64_t count = std::min({together - k, channels.count - c, panel - in_panel});
     float* to = slab + c / panel * pixels.count * panel + in_panel;
     ForEachRun(pixels, [&](const Run& run) {
       const int64_t offset = BundleAt(channel / together).offset + run.offset + k;
-      CopyBundle(reader, offset, run, {channel, count}, panel, scratch.lines, to + run.pixel * panel);
+      for (int64_t r = 0; r < run.rows; ++r) {
+        reader.CopyRows(offset + r * row_step_, column_step_, run.columns, count,
+                        to + (run.pixel + r * run.columns) * panel, panel);
+      }
     });
     c += count;
   }
@@ -179,19 +181,6 @@ void Unfolded::Prefetch(const LineReader& reader, const Range& bundles, const Ra
       for (int64_t r = 0; r < run.rows; ++r) reader.Prefetch(bundle.offset + run.offset + r * row_step_, elements);
     }
   });
-}
-
-// Channels of a bundle lie side by side at every pixel.
-void Unfolded::CopyBundle(const LineReader& reader, int64_t offset, const Run& run, const Range& channels,
-                          int64_t panel, float* line, float* to) const {
-  for (int64_t r = 0; r < run.rows; ++r) {
-    const float* from = reader.Direct(offset + r * row_step_, 1);
-    if (from == nullptr) {
-      reader.FetchRun(offset + r * row_step_, (run.columns - 1) * column_step_ + channels.count, line);
-      from = line;
-    }
-    kernels::Lines().copy_rows(from, column_step_, run.columns, channels.count, to + r * run.columns * panel, panel);
-  }
 }
 
 }  // namespace canopy::conv::pointwise

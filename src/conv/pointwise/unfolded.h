@@ -47,7 +47,6 @@ class Unfolded {
 
   int64_t bundle() const { return kernel_[2]; }  // channels of one
   int64_t width() const { return width_; }       // pixels of an output row
-  int64_t row_elements() const { return (width_ - 1) * column_step_ + (bundle() - 1) * strides_[4] + 1; }
   int64_t column_stride() const { return stride_[2]; }
 
   Bundle BundleAt(int64_t index) const;
@@ -77,8 +76,6 @@ class Unfolded {
   template <class F>
   void ForEachRun(const Range& pixels, const F& visit) const;
   void FetchChannel(const LineReader& reader, int64_t offset, const Run& run, float* to) const;
-  void CopyBundle(const LineReader& reader, int64_t offset, const Run& run, const Range& channels, int64_t panel,
-                  float* line, float* to) const;
 
   Extent3 kernel_{1, 1, 1}, stride_{1, 1, 1}, input_size_{}, output_size_{};
   std::array<int64_t, 5> strides_{};

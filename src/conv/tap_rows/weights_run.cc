@@ -165,15 +165,10 @@ class WeightsRun {
     const auto& strides = p_.output.strides;
     for (int64_t row = 0; row < piece.rows; ++row) {
       const int64_t offset = piece.offset + row * strides[3];
-      const float* from = output_.Direct(offset, 1);
-      if (from == nullptr) {
-        for (int64_t c = 0; c < block.outputs; ++c) {
-          output_.FetchRun(offset + c * strides[1], piece.columns, scratch.rows + c * s_.piece_pixels());
-        }
-      }
-      kernels::Lines().transpose(from != nullptr ? from : scratch.rows,
-                                 from != nullptr ? strides[1] : s_.piece_pixels(), block.outputs, piece.columns,
-                                 scratch.pixels, scratch.pixel_offsets + row * piece.columns);
+      const int64_t* at = scratch.pixel_offsets + row * piece.columns;
+      if (output_.Transpose(offset, strides[1], block.outputs, piece.columns, scratch.pixels, at)) continue;
+      output_.CopyRows(offset, strides[1], block.outputs, piece.columns, scratch.rows, s_.piece_pixels());
+      kernels::Lines().transpose(scratch.rows, s_.piece_pixels(), block.outputs, piece.columns, scratch.pixels, at);
     }
   }
 

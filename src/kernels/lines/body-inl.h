@@ -11,12 +11,15 @@
 
 #include <cstring>
 
+#include "kernels/convert/convert-inl.h"
 #include "kernels/lines/contract.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace cv = convert::HWY_NAMESPACE;
+using convert::Form;
 
 inline void FillZero(float* to, int64_t count) {
   const hn::ScalableTag<float> d;
@@ -105,19 +108,18 @@ inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, 
   }
 }
 
-inline void CopyRows(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
-                     float* HWY_RESTRICT to, int64_t to_step) {
+template <Form kForm>
+void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows, int64_t count, float* HWY_RESTRICT to,
+              int64_t to_step) {
+  const auto* HWY_RESTRICT from = static_cast<const cv::FormElement<kForm>*>(elements);
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
-  [[maybe_unused]] const auto tail = hn::FirstN(d, static_cast<size_t>(count - whole));
+  const size_t rest = static_cast<size_t>(count - whole);
   for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
-    for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-    if (whole == count) continue;
-#if HWY_MEM_OPS_MIGHT_FAULT
-    for (int64_t i = whole; i < count; ++i) to[i] = from[i];
-#else
-    hn::BlendedStore(hn::MaskedLoad(tail, d, from + whole), tail, d, to + whole);
-#endif
+    for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(cv::LoadForm<kForm>(d, from + i), d, to + i);
+    if (rest == 0) continue;
+    const auto tail = cv::LoadFormN<kForm>(d, from + whole, rest);
+    cv::StoreVecN<numerics::DType::kFloat32, false>(d, tail, to + whole, rest);
   }
 }
 
@@ -296,9 +298,23 @@ inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RE
 }
 
 inline const LineKernels& LinesOfTarget() {
-  static const LineKernels kernels = {&FetchLine,  &Interleave4, &Transpose,    &Interleave, &EverySecond,
-                                      &AddRows,    &CopyRows,    &Spread,       &CopyRuns,   &Zip,
-                                      &ZipSeconds, &ZipUpper,    &AnyNonfinite, &SumLine,    &AddLine};
+  static const LineKernels kernels = {
+      &FetchLine,
+      &Interleave4,
+      {&Transpose<Form::kFloat32>, &Transpose<Form::kHfloat32x11>, &Transpose<Form::kFloat16>,
+       &Transpose<Form::kBFloat16>},
+      &Interleave,
+      &EverySecond,
+      &AddRows,
+      {&CopyRows<Form::kFloat32>, &CopyRows<Form::kHfloat32x11>, &CopyRows<Form::kFloat16>, &CopyRows<Form::kBFloat16>},
+      &Spread,
+      &CopyRuns,
+      &Zip,
+      &ZipSeconds,
+      &ZipUpper,
+      &AnyNonfinite,
+      &SumLine,
+      &AddLine};
   return kernels;
 }
 

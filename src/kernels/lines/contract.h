@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "kernels/convert/forms.h"
+
 namespace canopy::kernels {
 
 // A stretch of a line: line[begin + i] corresponds to tensor element source + i * (the line's step), 0 <= i < count.
@@ -27,8 +29,13 @@ struct LineKernels {
   void (*interleave4)(const float* const lines[4], int64_t count, int64_t stride, float* to);
 
   // to[column_offsets[j] + i] = from[i * step + j], 0 <= i < rows, 0 <= j < columns. Reads and writes nothing else.
-  void (*transpose)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
-                    const int64_t* column_offsets);
+  void transpose(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
+                 const int64_t* column_offsets) const {
+    transpose_form[0](from, step, rows, columns, to, column_offsets);
+  }
+  // The same from elements of a form.
+  void (*transpose_form[convert::kForms])(const void* from, int64_t step, int64_t rows, int64_t columns, float* to,
+                                          const int64_t* column_offsets);
 
   // to[j * rows + i] = from[i * step + j], 0 <= i < rows, 0 <= j < columns. Reads and writes nothing else.
   void (*interleave)(const float* from, int64_t step, int64_t rows, int64_t columns, float* to);
@@ -42,7 +49,12 @@ struct LineKernels {
   void (*add_rows)(const float* from, int64_t step, int64_t rows, int64_t count, float* to, const int64_t* offsets);
 
   // to[r * to_step + i] = from[r * from_step + i], 0 <= r < rows, 0 <= i < count. Reads and writes nothing else.
-  void (*copy_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
+  void copy_rows(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step) const {
+    copy_rows_form[0](from, from_step, rows, count, to, to_step);
+  }
+  // The same from elements of a form.
+  void (*copy_rows_form[convert::kForms])(const void* from, int64_t from_step, int64_t rows, int64_t count, float* to,
+                                          int64_t to_step);
 
   // to[i * step] = from[i], 0 <= i < count, and 0 elsewhere in to[0, length); length > (count - 1) * step. Reads and
   // writes nothing else.

@@ -46,17 +46,23 @@ inline void Interleave4(const float* const lines[4], int64_t count, int64_t stri
 
 #endif
 
-inline void TransposeByElements(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
-                                float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+template <Form kForm>
+void TransposeByElements(const cv::FormElement<kForm>* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
+                         float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+  const hn::CappedTag<float, 1> d;
   for (int64_t j = 0; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[column_offsets[j] + i] = from[i * step + j];
+    for (int64_t i = 0; i < rows; ++i) {
+      hn::StoreU(cv::LoadForm<kForm>(d, from + i * step + j), d, to + column_offsets[j] + i);
+    }
   }
 }
 
 #if HWY_TARGET == HWY_SCALAR
-inline void Transpose(const float* from, int64_t step, int64_t rows, int64_t columns, float* to,
-                      const int64_t* column_offsets) {
-  TransposeByElements(from, step, rows, columns, to, column_offsets);
+template <Form kForm>
+void Transpose(const void* from, int64_t step, int64_t rows, int64_t columns, float* to,
+               const int64_t* column_offsets) {
+  const auto* elements = static_cast<const cv::FormElement<kForm>*>(from);
+  TransposeByElements<kForm>(elements, step, rows, columns, to, column_offsets);
 }
 #else
 // The second half of TransposeSquare: vector 4g + j, whose block b is column 4b + j of rows 4g..4g+3, becomes a column.
@@ -92,37 +98,45 @@ HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
   ExchangeBlocks(d, v);
 }
 
-inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
-                      float* HWY_RESTRICT to, const int64_t* HWY_RESTRICT column_offsets) {
+template <Form kForm>
+void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, int64_t columns, float* HWY_RESTRICT to,
+               const int64_t* HWY_RESTRICT column_offsets) {
+  using Element = cv::FormElement<kForm>;
+  const Element* HWY_RESTRICT from = static_cast<const Element*>(elements);
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   int64_t i = 0;
   // The offsets of small kernels: a square of them would be nearly empty.
-  for (; columns == 3 && step == 3 && i + kLanes <= rows; i += kLanes) {
-    V v0, v1, v2;
-    hn::LoadInterleaved3(d, from + 3 * i, v0, v1, v2);
-    hn::StoreU(v0, d, to + column_offsets[0] + i);
-    hn::StoreU(v1, d, to + column_offsets[1] + i);
-    hn::StoreU(v2, d, to + column_offsets[2] + i);
+  if constexpr (TypeOf(kForm) == numerics::DType::kFloat32) {
+    const auto store = [&](V v, int column) HWY_ATTR {
+      hn::StoreU(cv::RoundVec<RoundingOf(kForm), false>(d, v), d, to + column_offsets[column] + i);
+    };
+    for (; columns == 3 && step == 3 && i + kLanes <= rows; i += kLanes) {
+      V v0, v1, v2;
+      hn::LoadInterleaved3(d, from + 3 * i, v0, v1, v2);
+      store(v0, 0);
+      store(v1, 1);
+      store(v2, 2);
+    }
   }
   for (; i < rows; i += kLanes) {
     const int64_t row_count = HWY_MIN(kLanes, rows - i);
     const auto row_mask = hn::FirstN(d, static_cast<size_t>(row_count));
     for (int64_t j = 0; j < columns; j += kLanes) {
       const int64_t column_count = HWY_MIN(kLanes, columns - j);
-      const float* HWY_RESTRICT corner = from + i * step + j;
+      const Element* HWY_RESTRICT corner = from + i * step + j;
       const int64_t* HWY_RESTRICT offsets = column_offsets + j;
       V v[kLanes];
       if (row_count == kLanes && column_count == kLanes) {
-        const float* HWY_RESTRICT row = corner;
+        const Element* HWY_RESTRICT row = corner;
 #pragma GCC unroll 4
         for (int64_t r = 0; r < kLanes; r += 4, row += 4 * step) {
           __asm__("" : "+r"(row));  // or GCC keeps sixteen addresses, most of them in memory
-          v[r] = hn::LoadU(d, row);
-          v[r + 1] = hn::LoadU(d, row + step);
-          v[r + 2] = hn::LoadU(d, row + 2 * step);
-          v[r + 3] = hn::LoadU(d, row + 3 * step);
+          v[r] = cv::LoadForm<kForm>(d, row);
+          v[r + 1] = cv::LoadForm<kForm>(d, row + step);
+          v[r + 2] = cv::LoadForm<kForm>(d, row + 2 * step);
+          v[r + 3] = cv::LoadForm<kForm>(d, row + 3 * step);
           TransposeBlocks(d, v[r], v[r + 1], v[r + 2], v[r + 3]);
         }
         ExchangeBlocks(d, v);
@@ -132,17 +146,17 @@ inline void Transpose(const float* HWY_RESTRICT from, int64_t step, int64_t rows
         continue;
       }
       if (column_count == 1) {  // of planes of 49 pixels
-        TransposeByElements(corner, step, row_count, 1, to + i, offsets);
+        TransposeByElements<kForm>(corner, step, row_count, 1, to + i, offsets);
         continue;
       }
 #if HWY_MEM_OPS_MIGHT_FAULT
       (void)row_mask;
-      TransposeByElements(corner, step, row_count, column_count, to + i, offsets);
+      TransposeByElements<kForm>(corner, step, row_count, column_count, to + i, offsets);
 #else
-      const auto column_mask = hn::FirstN(d, static_cast<size_t>(column_count));
 #pragma GCC unroll 16
       for (int64_t r = 0; r < kLanes; ++r) {
-        v[r] = r < row_count ? hn::MaskedLoad(column_mask, d, corner + r * step) : hn::Zero(d);
+        v[r] = hn::Zero(d);
+        if (r < row_count) v[r] = cv::LoadFormN<kForm>(d, corner + r * step, static_cast<size_t>(column_count));
       }
       TransposeSquare(d, v);
 #pragma GCC unroll 16
@@ -169,7 +183,7 @@ inline void Interleave(const float* HWY_RESTRICT from, int64_t step, int64_t row
     int64_t offsets[kColumns];
     for (int64_t i = 0; i < kColumns; ++i) offsets[i] = i * rows;
     for (; j < columns; j += kColumns) {
-      Transpose(from + j, step, rows, HWY_MIN(kColumns, columns - j), to + j * rows, offsets);
+      Transpose<Form::kFloat32>(from + j, step, rows, HWY_MIN(kColumns, columns - j), to + j * rows, offsets);
     }
   }
 #endif

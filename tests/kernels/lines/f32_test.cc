@@ -9,6 +9,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/lines/contract.h"
+#include "tests/kernels/elements.h"
 
 namespace canopy::kernels {
 namespace {
@@ -40,22 +41,30 @@ TEST_P(LinesTest, FetchCopiesSegmentsAndZerosTheRest) {
   }
 }
 
+// As many numbers, each of which every form rounds.
+std::vector<float> Numbers(int64_t count) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i + 1) * 1.0003f;
+  return numbers;
+}
+
 TEST_P(LinesTest, TransposeWritesItsColumnsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
-  for (int64_t rows : {1, 3, 8, 15, 16, 17, 48}) {
-    for (int64_t columns : {1, 2, 3, 4, 9, 16, 27, 33}) {
-      for (int64_t gap : {0, 5}) {
-        const int64_t step = columns + gap, width = rows + 3;
-        std::vector<float> from(static_cast<size_t>((rows - 1) * step + columns));  // ends with the last element
-        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
-        std::vector<int64_t> offsets;
-        for (int64_t j = 0; j < columns; ++j) offsets.push_back((columns - 1 - j) * width);
-        std::vector<float> to(static_cast<size_t>(columns * width), -1.0f), expected = to;
-        for (int64_t i = 0; i < rows; ++i) {
-          for (int64_t j = 0; j < columns; ++j) expected[offsets[j] + i] = from[i * step + j];
+  for (const convert::Form form : kReadForms) {
+    for (int64_t rows : {1, 3, 8, 15, 16, 17, 48}) {
+      for (int64_t columns : {1, 2, 3, 4, 9, 16, 27, 33}) {
+        for (int64_t gap : {0, 5}) {
+          const int64_t step = columns + gap, width = rows + 3;
+          const Elements from(form, Numbers((rows - 1) * step + columns));  // ends with the last element
+          std::vector<int64_t> offsets;
+          for (int64_t j = 0; j < columns; ++j) offsets.push_back((columns - 1 - j) * width);
+          std::vector<float> to(static_cast<size_t>(columns * width), -1.0f), expected = to;
+          for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < columns; ++j) expected[offsets[j] + i] = from.Read(i * step + j);
+          }
+          Lines().transpose_form[static_cast<int>(form)](from.data(), step, rows, columns, to.data(), offsets.data());
+          EXPECT_EQ(to, expected) << rows << " by " << columns;
         }
-        Lines().transpose(from.data(), step, rows, columns, to.data(), offsets.data());
-        EXPECT_EQ(to, expected) << rows << " by " << columns;
       }
     }
   }
@@ -185,16 +194,17 @@ TEST_P(LinesTest, AddRowsAddsItsRowsAndNothingElse) {
 
 TEST_P(LinesTest, CopyRowsCopiesItsRowsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
-  for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
-    const int64_t rows = 5, from_step = count + 2, to_step = count + 3;
-    std::vector<float> from(static_cast<size_t>((rows - 1) * from_step + count));  // ends with the last element
-    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
-    std::vector<float> to(static_cast<size_t>(rows * to_step), -1.0f), expected = to;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t i = 0; i < count; ++i) expected[r * to_step + i] = from[r * from_step + i];
+  for (const convert::Form form : kReadForms) {
+    for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
+      const int64_t rows = 5, from_step = count + 2, to_step = count + 3;
+      const Elements from(form, Numbers((rows - 1) * from_step + count));  // ends with the last element
+      std::vector<float> to(static_cast<size_t>(rows * to_step), -1.0f), expected = to;
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t i = 0; i < count; ++i) expected[r * to_step + i] = from.Read(r * from_step + i);
+      }
+      Lines().copy_rows_form[static_cast<int>(form)](from.data(), from_step, rows, count, to.data(), to_step);
+      EXPECT_EQ(to, expected) << count;
     }
-    Lines().copy_rows(from.data(), from_step, rows, count, to.data(), to_step);
-    EXPECT_EQ(to, expected) << count;
   }
 }
 
