@@ -111,27 +111,47 @@ class WeightsRun {
   }
 
   void AddGroup(const Block& block, int64_t index, const WeightsScratch& scratch) const {
-    const auto& strides = p_.output.strides;
-    const int64_t channel = block.group * s_.output_channels_ + block.first_row;
-    const bool in_place = output_.Direct(0, 1) != nullptr;
-    const int64_t most = s_.MostTerms();
+    const float* in_place = output_.Direct(0, 1);
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     int64_t listed = 0, terms = 0;
     for (int64_t i = begin; i < end; ++i) {
       const Strip strip = s_.strips_.At(i);
       FillSlab(block, strip, scratch);
       CopyColumns(block, strip, scratch, scratch.columns + terms * s_.lane_step_);
-      const int64_t offset = OutputOffset(strip, channel);
-      scratch.runs[listed++] = {in_place ? offset : terms, terms * s_.lane_step_, s_.Terms(strip)};
-      // Channels are too far apart for the processor to foresee the next strip.
-      const int64_t next = i + 1 < s_.strips_.count() ? OutputOffset(s_.strips_.At(i + 1), channel) : offset;
-      for (int64_t r = 0; r < block.rows && !in_place; ++r) {
-        output_.Prefetch(next + r * strides[1], strip.pixels());
-        FetchOutput(strip, offset + r * strides[1], scratch.rows + r * most + terms);
-      }
+      const int64_t offset = in_place != nullptr ? OutputOffset(strip, FirstChannel(block)) : terms;
+      scratch.runs[listed++] = {offset, terms * s_.lane_step_, s_.Terms(strip)};
       terms += s_.Terms(strip);
     }
-    Multiply(block, in_place ? output_.Direct(0, 1) : scratch.rows, in_place ? strides[1] : most, listed, scratch);
+    if (in_place != nullptr) {
+      return Multiply(block, {in_place, p_.output.strides[1], 0, block.rows}, listed, scratch);
+    }
+    // Converted a few at a time, so that they are still in the L1 when they are multiplied.
+    const int64_t parts = base::CeilDiv(block.rows, s_.rows_at_once());
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t first = part * block.rows / parts, count = (part + 1) * block.rows / parts - first;
+      FetchRows(block, index, first, count, scratch.rows);
+      Multiply(block, {scratch.rows, s_.MostTerms(), first, count}, listed, scratch);
+    }
+  }
+
+  int64_t FirstChannel(const Block& block) const { return block.group * s_.output_channels_ + block.first_row; }
+
+  // Rows [first, first + count) of a group's strips; the next ones are asked for, as channels are too far apart for the
+  // processor to foresee them.
+  void FetchRows(const Block& block, int64_t index, int64_t first, int64_t count, float* to) const {
+    const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
+    const int64_t stride = p_.output.strides[1], next = first + count < block.rows ? first + count : 0;
+    for (int64_t i = begin; i < end; ++i) {
+      const Strip strip = s_.strips_.At(i);
+      const int64_t coming = next > 0 ? i : std::min(i + s_.group_strips_, s_.strips_.count() - 1);
+      const int64_t ahead = OutputOffset(s_.strips_.At(coming), FirstChannel(block) + next);
+      const int64_t offset = OutputOffset(strip, FirstChannel(block) + first);
+      for (int64_t r = 0; r < count; ++r) {
+        output_.Prefetch(ahead + r * stride, strip.pixels());
+        FetchOutput(strip, offset + r * stride, to + r * s_.MostTerms());
+      }
+      to += s_.Terms(strip);
+    }
   }
 
   int64_t OutputOffset(const Strip& strip, int64_t channel) const {
@@ -213,13 +233,18 @@ class WeightsRun {
     }
   }
 
-  void Multiply(const Block& block, const float* rows, int64_t row_stride, int64_t run_count,
-                const WeightsScratch& scratch) const {
+  // Output channels [first, first + count) of a block.
+  struct Rows {
+    const float* at;
+    int64_t stride, first, count;
+  };
+
+  void Multiply(const Block& block, const Rows& rows, int64_t run_count, const WeightsScratch& scratch) const {
     const channel_lanes::LanePanels& panels = s_.panels(block.number);
     for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
       const kernels::GatherTiles& tiles = panels.tiles(0, panel);
       for (int r = 0; r < tiles.most_rows; ++r) {
-        scratch.row_offsets[r] = r * row_stride;
+        scratch.row_offsets[r] = r * rows.stride;
         scratch.result_offsets[r] = r * s_.lane_step_;
       }
       kernels::GatherOperands operands{};
@@ -229,11 +254,11 @@ class WeightsRun {
       operands.b = scratch.columns + panel * panels.panel_lanes();
       operands.b_step = s_.lane_step_;
       operands.result_offsets = scratch.result_offsets;
-      const int64_t calls = base::CeilDiv(block.rows, tiles.most_rows);
+      const int64_t calls = base::CeilDiv(rows.count, tiles.most_rows);
       for (int64_t call = 0; call < calls; ++call) {
-        const int64_t first = call * block.rows / calls, count = (call + 1) * block.rows / calls - first;
-        operands.a = rows + first * row_stride;
-        operands.c = scratch.tiles + first * s_.lane_step_ + panel * panels.panel_lanes();
+        const int64_t first = call * rows.count / calls, count = (call + 1) * rows.count / calls - first;
+        operands.a = rows.at + first * rows.stride;
+        operands.c = scratch.tiles + (rows.first + first) * s_.lane_step_ + panel * panels.panel_lanes();
         tiles.scattered[count](operands, true);
       }
     }

@@ -134,7 +134,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.slab = carver.Take<float>(slab_floats_ + kernels::kLineSlack);
   scratch.line = carver.Take<float>(slab_pitch_ + partner_ + kernels::kLineSlack);
   scratch.columns = carver.Take<float>(MostTerms() * lane_step_ + kernels::kLineSlack);
-  scratch.rows = carver.Take<float>(MostTerms() * row_block_);
+  scratch.rows = carver.Take<float>(MostTerms() * rows_at_once());
   scratch.tiles = carver.Take<float>(tiles_floats());
   scratch.deep = carver.Take<float>(tiles_floats());
   scratch.run_offsets = carver.Take<int64_t>(lane_block_);

@@ -22,7 +22,7 @@ struct WeightsScratch {
   float* slab;     // [input channel][depth tap][row][position], padded
   float* line;     // of the input
   float* columns;  // [term][column]
-  float* rows;     // [output channel][term], where output cannot be read in place
+  float* rows;     // [output channel][term] of a few, where output cannot be read in place
   float* tiles;    // [output channel][column]
   float* deep;     // sums of full runs of groups, like tiles
   int64_t* run_offsets;
@@ -50,6 +50,7 @@ class WeightsStep : public Step {
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
   int64_t Terms(const Strip& strip) const { return strip.rows * base::CeilDiv(strip.columns, a_term()); }
   int64_t MostTerms() const { return group_strips_ * strips_.rows() * base::CeilDiv(strips_.columns(), a_term()); }
+  int64_t rows_at_once() const { return std::min<int64_t>(row_block_, whole_panels_.most_rows()); }
   int64_t block_columns(int64_t runs) const { return runs * run_; }
   const channel_lanes::LanePanels& panels(int64_t lane_block) const {
     return lane_block + 1 < lane_blocks_ ? whole_panels_ : last_panels_;
