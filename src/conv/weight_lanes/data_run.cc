@@ -102,7 +102,7 @@ class DataRun {
     const int64_t outputs = std::min(s_.chunk_, s_.output_channels_ - k), stride = p_.weight.strides[0];
     const int64_t channel = block.group * s_.output_channels_ + k;
     const int64_t offset = channel * stride + block.first * s_.taps_, panel = s_.blocks_.panel_lanes();
-    if (!s_.plain_) PackWeights(offset, k, outputs, block.lanes, scratch.weights);
+    if (s_.paired()) PackPairs(offset, k, outputs, block.lanes, scratch.weights);
     const kernels::GatherRun run{0, 0, s_.Terms(outputs)};
     kernels::GatherOperands operands{};
     operands.runs = &run;
@@ -115,16 +115,17 @@ class DataRun {
     operands.result_offsets = scratch.result_offsets;
     for (int64_t lane = 0; lane < block.lanes; lane += panel) {
       const int64_t lanes = std::min(panel, block.lanes - lane);
-      const float* direct = s_.plain_ ? weight_.Direct(offset + lane, 1) : nullptr;
-      operands.b = scratch.weights + (s_.plain_ ? 0 : lane);
-      operands.b_step = s_.plain_ ? panel : s_.blocks_.lane_step();
+      const bool in_place = !s_.paired() && lanes % s_.blocks_.vector_lanes() == 0;
+      const float* direct = in_place ? weight_.Direct(offset + lane, 1) : nullptr;
+      operands.b = scratch.weights + (s_.paired() ? lane : 0);
+      operands.b_step = s_.paired() ? s_.blocks_.lane_step() : panel;
       operands.c = scratch.products + lane;
-      if (direct != nullptr && lanes % s_.blocks_.vector_lanes() != 0) {
-        kernels::Lines().copy_rows(direct, stride, outputs, lanes, scratch.weights, panel);
-        direct = nullptr;
+      if (!s_.paired() && direct == nullptr) {
+        weight_.CopyRows(offset + lane, stride, outputs, lanes, scratch.weights, panel);
       }
       // Meanwhile the next panel: output channels are too far apart for the processor to foresee.
-      operands.ahead = direct != nullptr && lane + panel < block.lanes ? direct + panel : nullptr;
+      const bool more = !s_.paired() && lane + panel < block.lanes;
+      operands.ahead = more ? weight_.Address(offset + lane + panel) : nullptr;
       MultiplyPanel(s_.blocks_.tiles(lanes), operands, direct, k > 0);
     }
   }
@@ -140,7 +141,7 @@ class DataRun {
       operands.a += first;
       operands.result_offsets += first;
       operands.ahead = fetching ? panel.ahead : operands.a;
-      operands.ahead_step = fetching ? stride * static_cast<int64_t>(sizeof(float)) : 0;
+      operands.ahead_step = fetching ? stride * numerics::ElementBytes(p_.weight.dtype) : 0;
       if (copying) {
         operands.b = in_place;
         operands.b_step = stride;
@@ -150,14 +151,10 @@ class DataRun {
     }
   }
 
-  void PackWeights(int64_t offset, int64_t k, int64_t outputs, int64_t lanes, float* to) const {
+  void PackPairs(int64_t offset, int64_t k, int64_t outputs, int64_t lanes, float* to) const {
     const int64_t stride = p_.weight.strides[0];
     for (int64_t i = 0; i < outputs; i += s_.a_term(), to += s_.blocks_.lane_step()) {
-      if (s_.dot_rate_ > 0) {
-        weight_pairs_.FetchLine(offset + i * stride, stride, k + i + 1 == s_.output_channels_, 1, lanes, to);
-      } else {
-        weight_.FetchRun(offset + i * stride, lanes, to);
-      }
+      weight_pairs_.FetchLine(offset + i * stride, stride, k + i + 1 == s_.output_channels_, 1, lanes, to);
     }
   }
 

@@ -36,8 +36,6 @@ constexpr double kWorkATileCall = 60;
 DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
     : shifts_(problem.geometry), dot_rate_(Bf16DotRate(problem.output.dtype, problem.weight.dtype, problem.rule)) {
   const Geometry& g = problem.geometry;
-  plain_ = problem.weight.dtype == numerics::DType::kFloat32 &&
-           problem.rule.input_rounding == numerics::InputRounding::kNone;
   batch_ = g.batch;
   pixels_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   taps_ = g.taps();
@@ -68,12 +66,14 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const double height = static_cast<double>(g.input_size[1]);
   const bool copied = g.stride == Extent3{1, 1, 1} && problem.input_result.dtype == numerics::DType::kFloat32 &&
                       problem.input_result.strides[4] == 1;
+  const bool plain = problem.weight.dtype == numerics::DType::kFloat32 &&
+                     problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double sums = static_cast<double>(g.batch * g.group_input_channels() * shifts_.floats());
   return static_cast<double>(g.groups) *
          (rows * vectors * outputs * term / kEfficiency +
           lanes * outputs *
               (dot_rate_ > 0 ? kWorkAPair / 2
-               : plain_      ? kWorkAWeight
+               : plain       ? kWorkAWeight
                              : kWorkAConverted) +
           lanes * static_cast<double>(batch_ * positions()) * kWorkAProduct + sums * kWorkASum +
           planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow) +
@@ -83,7 +83,7 @@ double DataStep::Estimate(const ConvProblem& problem) const {
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   DataScratch scratch;
-  const int64_t panel = plain_ ? blocks_.panel_lanes() : blocks_.lane_step();
+  const int64_t panel = paired() ? blocks_.lane_step() : blocks_.panel_lanes();
   scratch.weights = carver.Take<float>(Terms(chunk_) * panel + kernels::kLineSlack);
   scratch.products = carver.Take<float>(batch_ * positions() * blocks_.lane_step());
   scratch.turned = carver.Take<float>(unit_ * taps_ * positions());

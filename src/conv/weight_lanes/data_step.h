@@ -43,6 +43,7 @@ class DataStep : public Step {
 
   double Estimate(const ConvProblem& problem) const;
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
+  bool paired() const { return dot_rate_ > 0; }
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }                   // output channels
   int64_t positions() const { return base::RoundUp(shifts_.run, 16); }       // of an image's products
   int64_t sum_floats() const { return base::RoundUp(shifts_.floats(), 4); }  // of a channel
@@ -50,7 +51,6 @@ class DataStep : public Step {
 
   Shifts shifts_;
   double dot_rate_ = 0;  // 0: FP32 multiply-adds
-  bool plain_ = false;   // FP32 weights, as they are
   int64_t batch_ = 0, pixels_ = 0, taps_ = 1;
   int64_t output_channels_ = 0;  // of a group
   Blocks blocks_;

@@ -134,9 +134,8 @@ class WeightsRun {
     for (int64_t d = 0; d < s.count[0]; ++d) {
       const int64_t first = offset + (s.first[0] + d) * strides[2] + s.first[1] * strides[3] + s.first[2] * step;
       float* to = slab + s.Position({s.at[0] + d, s.at[1], s.at[2]});
-      const float* direct = input_.Direct(first, step);
-      if (direct != nullptr) {
-        kernels::Lines().copy_rows(direct, strides[3], s.count[1], s.count[2], to, s.extent[2]);
+      if (step == 1) {
+        input_.CopyRows(first, strides[3], s.count[1], s.count[2], to, s.extent[2]);
         continue;
       }
       for (int64_t h = 0; h < s.count[1]; ++h) {
