@@ -59,10 +59,12 @@ TEST(PlanTest, OneStepServesSeveralComputationsWhereThatIsLessWork) {
   EXPECT_EQ(two->steps.size(), 1u);
 }
 
-// A bias gradient is the sum of what the others round.
+// A bias gradient is the sum of what the others round, which no kernel takes beside but of FP32 numbers.
 TEST(PlanTest, WhatAJointStepDoesNotServeHasAStepOfItsOwn) {
   ConvProblem problem = Depthwise(kBackwardData | kBackwardWeights | kBiasFromOutput);
   problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
+  EXPECT_EQ(BuildPlan(problem, nullptr)->steps.size(), 1u);
+  problem.output.dtype = numerics::DType::kFloat16;
   const std::unique_ptr<Plan> plan = BuildPlan(problem, nullptr);
   ASSERT_EQ(plan->steps.size(), 2u);
   EXPECT_EQ(plan->steps[0].computations, kBackwardData | kBackwardWeights);

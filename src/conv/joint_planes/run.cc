@@ -78,28 +78,11 @@ class JointRun {
   };
   // Whether they were not finite, and others stand in.
   bool PackFiniteWeights() {
-    PackWeights();
+    planes::PackWeights(weight_, p_, packed_);
     if (!kernels::Lines().any_nonfinite(packed_, g_.groups * g_.taps())) return false;
     weight_.TakeFiniteOnly();
-    PackWeights();
+    planes::PackWeights(weight_, p_, packed_);
     return true;
-  }
-
-  // One channel's after another's, row by row.
-  void PackWeights() const {
-    const auto& strides = p_.weight.strides;
-    if (strides[4] == 1 && strides[3] == g_.kernel[2] && strides[0] == g_.taps()) {
-      return weight_.FetchRun(0, g_.groups * g_.taps(), packed_);
-    }
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(g_.kernel[2])};
-    float* to = packed_;
-    for (int64_t c = 0; c < g_.groups; ++c) {
-      for (int64_t h = 0; h < g_.kernel[1]; ++h, to += g_.kernel[2]) {
-        float line[planes::kMostKernelExtent + kernels::kLineSlack];
-        weight_.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g_.kernel[2], line);
-        std::copy(line, line + g_.kernel[2], to);
-      }
-    }
   }
 
   void RunJobs(bool serial) const {

@@ -70,11 +70,14 @@ Form JointStep::FormOf(const ConvProblem& problem) const {
 
 bool JointStep::HasKernels() const {
   if (form_ == Form::kOther) return false;
-  if (pairs(true)) return true;
-  const auto& kernels = kernels::JointPlanes(form_).kernels[weights() ? kernels::kJointWeights : kernels::kJointData];
+  const auto what = weights() ? kernels::kJointWeights : kernels::kJointData;
+  const kernels::JointKernels& kernels = kernels::JointPlanes(form_);
   const bool adds = TypeOf(form_) == numerics::DType::kFloat32 || !data();  // to results of passes before
-  return std::all_of(passes_.begin(), passes_.end(), [&](const Pass& pass) {
-    return kernels[pass.rows][pass.columns] != nullptr && (adds || (pass.first && pass.last));
+  const std::vector<Pass>& passes = this->passes(true);
+  return std::all_of(passes.begin(), passes.end(), [&](const Pass& pass) {
+    const kernels::JointFn kernel =
+        pairs(true) ? kernels.pairs[what][pass.rows][0] : kernels.kernels[what][pass.rows][pass.columns];
+    return kernel != nullptr && (adds || (pass.first && pass.last));
   });
 }
 

@@ -26,12 +26,12 @@ class DataRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    PackWeights();
+    PackWeights(weight_, p_, packed_);
     const int64_t all = p_.geometry.groups * p_.geometry.taps();
     const bool nonfinite = kernels::Lines().any_nonfinite(packed_, all);
     if (nonfinite) {
       weight_.TakeFiniteOnly();
-      PackWeights();
+      PackWeights(weight_, p_, packed_);
     }
     exec::ParallelFor(s_.image_blocks_ * s_.depths_ * s_.channel_blocks_, serial,
                       [this](int64_t index, int worker) { Job(index, scratch_ + worker * s_.thread_floats_); });
@@ -52,24 +52,6 @@ class DataRun {
   struct Scratch {
     float *sheet, *results, *line;
   };
-
-  // One channel's after another's, row by row.
-  void PackWeights() const {
-    const Geometry& g = p_.geometry;
-    const auto& strides = p_.weight.strides;
-    if (strides[4] == 1 && strides[3] == g.kernel[2] && strides[0] == g.taps()) {
-      return weight_.FetchRun(0, g.groups * g.taps(), packed_);
-    }
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(g.kernel[2])};
-    float* to = packed_;
-    for (int64_t c = 0; c < g.groups; ++c) {
-      for (int64_t h = 0; h < g.kernel[1]; ++h, to += g.kernel[2]) {
-        float line[kMostKernelExtent + kernels::kLineSlack];
-        weight_.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g.kernel[2], line);
-        std::copy(line, line + g.kernel[2], to);
-      }
-    }
-  }
 
   void Job(int64_t index, float* memory) const {
     const Scratch scratch{memory, memory + s_.sheet_floats_, memory + s_.thread_floats_ - s_.line_floats_};

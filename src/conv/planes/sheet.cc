@@ -47,6 +47,22 @@ int64_t RowPitch(int64_t floats, int64_t lanes) {
 
 int64_t LineFloats(int64_t columns) { return std::max(columns, kLine) + kernels::kLineSlack; }
 
+void PackWeights(const LineReader& weight, const ConvProblem& problem, float* to) {
+  const Geometry& g = problem.geometry;
+  const auto& strides = problem.weight.strides;
+  if (strides[4] == 1 && strides[3] == g.kernel[2] && strides[0] == g.taps()) {
+    return weight.FetchRun(0, g.groups * g.taps(), to);
+  }
+  const kernels::Segment whole = Whole(g.kernel[2]);
+  for (int64_t c = 0; c < g.groups; ++c) {
+    for (int64_t h = 0; h < g.kernel[1]; ++h, to += g.kernel[2]) {
+      float line[kMostKernelExtent + kernels::kLineSlack];
+      weight.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g.kernel[2], line);
+      std::copy(line, line + g.kernel[2], to);
+    }
+  }
+}
+
 void PlaneReader::Load(int64_t plane, const PlanePart& part, int64_t to_row, float* line, float* to, float* odd) const {
   const kernels::PlaneKernels& kernels = kernels::Planes();
   const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];

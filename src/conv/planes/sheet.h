@@ -110,6 +110,9 @@ class PlaneWriter {
 // What conversions take at a time, at least a row of `columns`.
 int64_t LineFloats(int64_t columns);
 
+// All taps of one channel after another's, row by row.
+void PackWeights(const LineReader& weight, const ConvProblem& problem, float* to);
+
 }  // namespace canopy::conv::planes
 
 #endif  // CANOPY_CONV_PLANES_SHEET_H_

@@ -23,7 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kBefore>
 void JointImages(const JointCall& call) {
   using Element = cv::FormElement<kForm>;
-  using Taps = JointTaps<kRows, kColumns, kData, kWeights>;
+  using Taps = JointTaps<kForm, kRows, kColumns, kData, kWeights>;
   constexpr int64_t kLineBytes = 64;
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
@@ -93,14 +93,16 @@ void JointPlane(const JointCall& call) {
 
 template <Form kForm, int kRows, int kColumns>
 void FillJointColumns(JointKernels* kernels) {
-  if constexpr (!kJointHalf<kForm> || (kRows <= kMostHalfOffsets && kColumns <= kMostHalfOffsets)) {
+  constexpr bool kSmall = kRows <= kMostHalfOffsets && kColumns <= kMostHalfOffsets;
+  constexpr bool kFits = kForm == Form::kFloat32 || JointFits(kRows, kColumns, 1, JointSpare(kForm));
+  if constexpr (kFits && (kSmall || !kJointHalf<kForm>)) {
     kernels->kernels[kJointBoth][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, true, true>;
     kernels->kernels[kJointWeights][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, false, true>;
     if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {
       kernels->kernels[kJointData][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, true, false>;
     }
   }
-  kernels->at_once[kRows][kColumns] = JointRowsAtOnce(kRows, kColumns);
+  kernels->at_once[kRows][kColumns] = JointRowsAtOnce(kRows, kColumns, JointSpare(kForm));
   kernels->most_columns[kRows] = HWY_MAX(kernels->most_columns[kRows], kColumns);
   if constexpr (kColumns > 1) FillJointColumns<kForm, kRows, kColumns - 1>(kernels);
 }
@@ -112,7 +114,7 @@ const JointKernels& JointPlanesOfTarget() {
     Table() {
       kernels.lanes = static_cast<int>(kJointLanes);
       kernels.tails = kJointTails;
-      FillJointPairs<kForm, kMostJointPairRows>(&kernels);
+      FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<kForm, rows, columns>(&kernels);

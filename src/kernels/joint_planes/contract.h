@@ -72,13 +72,14 @@ struct JointKernels {
   int most_columns[kMostJointRows + 1];                    // by rows
   int at_once[kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
 
-  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where there are no tails.
+  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where there are no tails, or where
+  // the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
 };
 
-// A form of 16 bits has kernels of up to three rows and columns, without `before`; one that is rounded when it is read
+// A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has
 // those that read x.
-inline constexpr int kMostHalfOffsets = 3;
+inline constexpr int kMostHalfOffsets = 3, kMostHalfPairRows = 2;
 
 // The kernels for the best instruction set that this processor has. REQUIRES: not kOther.
 const JointKernels& JointPlanes(convert::Form form = convert::Form::kFloat32);

@@ -29,7 +29,7 @@ void JointPairs(const JointCall& call) {
   HWY_ALIGN int32_t twice[2 * kJointLanes];
   for (int i = 0; i < 2 * kJointLanes; ++i) twice[i] = i / 2;
   const auto low = hn::SetTableIndices(d, twice), high = hn::SetTableIndices(d, twice + kJointLanes);
-  JointTaps<kRows, 3, kData, kWeights> taps(call);
+  JointTaps<kForm, kRows, 3, kData, kWeights> taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
     const float* g = call.g.first + n * call.g.image;
     const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);

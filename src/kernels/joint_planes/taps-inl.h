@@ -63,15 +63,24 @@ HWY_INLINE void JointStore(Last last, JointVec v, cv::FormElement<kForm>* to, in
 // Sums of few terms would wait for one another: each is kept several times then.
 constexpr int JointSumsAtOnce(int terms, int at_once) { return HWY_MIN(at_once, terms >= 4 ? 1 : terms >= 2 ? 2 : 4); }
 
-// Rows at once: a vector of g serves as many of them as kernel rows. As many as the registers hold, of which three are
-// for a vector of g and what the compiler keeps there.
-constexpr int JointRowsAtOnce(int rows, int columns) {
+// Registers for a vector of g, what the compiler keeps there, and what conversions take: more where there are none for
+// masks.
+constexpr int JointSpare(Form form) {
+  if (form == Form::kFloat32) return 3;
+  return (form == Form::kBFloat16 ? 8 : 6) + (CANOPY_VECTOR_REGISTERS < 32 ? 1 : 0);
+}
+
+constexpr bool JointFits(int rows, int columns, int at_once, int spare) {
+  const int sums = rows * columns * JointSumsAtOnce(rows * columns, at_once);
+  return rows * columns + sums + 2 * at_once + spare <= CANOPY_VECTOR_REGISTERS;
+}
+
+// Rows at once: a vector of g serves as many of them as kernel rows. As many as the registers hold.
+constexpr int JointRowsAtOnce(int rows, int columns, int spare) {
   if (rows == 1 && columns >= 4) return 1;
-  for (int at_once = 4; at_once > 1; at_once /= 2) {
-    const int sums = rows * columns * JointSumsAtOnce(rows * columns, at_once);
-    if (rows * columns + sums + 2 * at_once + 3 <= CANOPY_VECTOR_REGISTERS) return at_once;
-  }
-  return 1;
+  int at_once = 4;
+  while (at_once > 1 && !JointFits(rows, columns, at_once, spare)) at_once /= 2;
+  return at_once;
 }
 
 // Calls f(0), f(1) ... with constants. GCC keeps arrays in registers where no index of theirs is ever a variable; what
@@ -86,11 +95,11 @@ HWY_INLINE void JointEach(const F& f) {
 }
 
 // The weights and sums of kRows * kColumns taps, in registers throughout.
-template <int kRows, int kColumns, bool kData, bool kWeights>
+template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights>
 class JointTaps {
  public:
   static constexpr int kTaps = kRows * kColumns;
-  static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns);
+  static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns, JointSpare(kForm));
   static constexpr int kSums = kWeights ? JointSumsAtOnce(kTaps, kAtOnce) : 1;
 
   HWY_INLINE explicit JointTaps(const JointCall& call) {

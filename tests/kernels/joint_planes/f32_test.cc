@@ -168,7 +168,7 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
   for (const convert::Form form : kReadForms) {
     for (int rows = 1; rows <= kMostJointPairRows; ++rows) {
       for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
-        if (what == kJointData && form == convert::Form::kHfloat32x11) continue;
+        if (JointPlanes(form).pairs[what][rows][0] == nullptr) continue;
         for (const bool even : {false, true}) {
           for (const int64_t last : {int64_t{0}, int64_t{lanes_} - 1, int64_t{lanes_} + 3}) {
             SCOPED_TRACE("even " + std::to_string(even) + ", last " + std::to_string(last));
