@@ -12,14 +12,16 @@
 namespace canopy::conv::channel_sum {
 namespace {
 
-constexpr int64_t kRun = 512;      // elements that share FP32 accumulators
-constexpr int64_t kPixels = 32;    // that are added up in FP32 where channels lie side by side
-constexpr int64_t kChannels = 64;  // of a job, where their rows are short
+constexpr int64_t kRun = 512;       // elements that share FP32 accumulators
+constexpr int64_t kBf16Run = 4096;  // likewise of BF16, in more accumulators
+constexpr int64_t kPixels = 32;     // that are added up in FP32 where channels lie side by side
+constexpr int64_t kChannels = 64;   // of a job, where their rows are short
 constexpr int64_t kMostAdjacent = 256, kLeastAdjacent = 32;  // likewise, where they lie side by side
-constexpr int64_t kShortRow = 256, kLongRow = 2048;
+constexpr int64_t kShortRow = 1024, kLongRow = 8192;         // bytes
 
 struct Source {
   LineReader reader;
+  numerics::DType dtype;
   std::array<int64_t, 5> strides;
   int64_t batch, channels;
   Extent3 size;
@@ -29,11 +31,25 @@ Source SourceOf(const ConvProblem& p, Computation computation, const Buffers& b)
   const Geometry& g = p.geometry;
   const bool from_output = computation == kBiasFromOutput;
   const Operand& operand = from_output ? p.output : p.input;
-  return {LineReader(from_output ? b.output : b.input, operand.dtype, numerics::NumericRule{}), operand.strides,
-          g.batch, from_output ? g.output_channels : g.input_channels, from_output ? g.output_size : g.input_size};
+  return {LineReader(from_output ? b.output : b.input, operand.dtype, numerics::NumericRule{}),
+          operand.dtype,
+          operand.strides,
+          g.batch,
+          from_output ? g.output_channels : g.input_channels,
+          from_output ? g.output_size : g.input_size};
+}
+
+double SumBf16Row(const Source& s, int64_t offset, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i += kBf16Run) {
+    sum += kernels::Lines().sum_bf16(static_cast<const uint16_t*>(s.reader.Address(offset + i)),
+                                     std::min(kBf16Run, count - i));
+  }
+  return sum;
 }
 
 double SumRow(const Source& s, int64_t offset, int64_t count) {
+  if (s.dtype == numerics::DType::kBFloat16 && s.strides[4] == 1) return SumBf16Row(s, offset, count);
   double sum = 0;
   float buffer[kRun];
   for (int64_t i = 0; i < count; i += kRun) {
@@ -117,11 +133,12 @@ void RunChannelSum(const ConvProblem& problem, Computation computation, const Bu
     numerics::StoreElement(to, result.dtype, static_cast<float>(sum), problem.rule.saturate);
   };
   const bool adjacent = source.strides[1] == 1 && source.strides[4] != 1;
+  const int64_t row_bytes = source.size[2] * numerics::ElementBytes(source.dtype);
   // A channel's sum is the same in any block.
-  const int64_t channels = adjacent                     ? AdjacentChannels(source.channels)
-                           : source.size[2] < kShortRow ? kChannels
-                           : source.size[2] < kLongRow  ? 8
-                                                        : 1;
+  const int64_t channels = adjacent                ? AdjacentChannels(source.channels)
+                           : row_bytes < kShortRow ? kChannels
+                           : row_bytes < kLongRow  ? 8
+                                                   : 1;
   exec::ParallelFor(base::CeilDiv(source.channels, channels), serial, [&](int64_t block, int) {
     const int64_t first = block * channels, count = std::min(channels, source.channels - first);
     double sums[kMostAdjacent];

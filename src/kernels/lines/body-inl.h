@@ -59,10 +59,10 @@ inline void FetchLine(const float* HWY_RESTRICT source, const Segment* HWY_RESTR
 
 #include "kernels/lines/transpose-inl.h"
 
-inline void EverySecond(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
-                        float* HWY_RESTRICT to) {
+template <class T>
+void EverySecond(const T* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count, T* HWY_RESTRICT to) {
 #if HWY_TARGET != HWY_SCALAR
-  const hn::ScalableTag<float> d;
+  const hn::ScalableTag<T> d;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   const int64_t rest = (count + kLanes - 1) % kLanes + 1, whole = count - rest;
   [[maybe_unused]] const auto low_mask = hn::FirstN(d, static_cast<size_t>(HWY_MIN(kLanes, 2 * rest - 1)));
@@ -291,6 +291,53 @@ inline float SumLine(const float* line, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
 
+#if HWY_TARGET == HWY_SCALAR
+inline float SumBf16Line(const uint16_t* line, int64_t count) {
+  float sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = static_cast<uint32_t>(line[i]) << 16;
+    float number;
+    std::memcpy(&number, &bits, sizeof(bits));
+    sum += number;
+  }
+  return sum;
+}
+#else
+// A 32-bit word holds two numbers, each of which is the upper half of a float.
+inline float SumBf16Line(const uint16_t* line, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Repartition<uint16_t, decltype(d)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(dh));
+  const auto upper = hn::Set(du, 0xFFFF0000u);
+  const auto add = [&](auto numbers, auto& evens, auto& odds) {
+    const auto words = hn::BitCast(du, numbers);
+    evens = hn::Add(evens, hn::BitCast(d, hn::ShiftLeft<16>(words)));
+    odds = hn::Add(odds, hn::BitCast(d, hn::And(words, upper)));
+  };
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    add(hn::LoadU(dh, line + i), s0, s1);
+    add(hn::LoadU(dh, line + i + lanes), s2, s3);
+  }
+  if (i + lanes <= count) {
+    add(hn::LoadU(dh, line + i), s0, s1);
+    i += lanes;
+  }
+  if (i < count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+    HWY_ALIGN uint16_t tail[hn::MaxLanes(dh)] = {};
+    std::memcpy(tail, line + i, static_cast<size_t>(count - i) * sizeof(uint16_t));
+    add(hn::Load(dh, tail), s2, s3);
+#else
+    add(hn::MaskedLoad(hn::FirstN(dh, static_cast<size_t>(count - i)), dh, line + i), s2, s3);
+#endif
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+#endif
+
 inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
   const hn::CappedTag<float, 16> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -304,7 +351,8 @@ inline const LineKernels& LinesOfTarget() {
       {&Transpose<Form::kFloat32>, &Transpose<Form::kHfloat32x11>, &Transpose<Form::kFloat16>,
        &Transpose<Form::kBFloat16>},
       &Interleave,
-      &EverySecond,
+      &EverySecond<float>,
+      &EverySecond<uint16_t>,
       &AddRows,
       {&CopyRows<Form::kFloat32>, &CopyRows<Form::kHfloat32x11>, &CopyRows<Form::kFloat16>, &CopyRows<Form::kBFloat16>},
       &Spread,
@@ -314,6 +362,7 @@ inline const LineKernels& LinesOfTarget() {
       &ZipUpper,
       &AnyNonfinite,
       &SumLine,
+      &SumBf16Line,
       &AddLine};
   return kernels;
 }

@@ -43,6 +43,7 @@ struct LineKernels {
   // to[r * count + i] = from[r * from_step + 2 * i], 0 <= r < rows, 0 <= i < count. Reads nothing past a row's element
   // 2 * count - 2 and writes nothing else.
   void (*every_second)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to);
+  void (*every_second16)(const uint16_t* from, int64_t from_step, int64_t rows, int64_t count, uint16_t* to);
 
   // to[offsets[r] + i] += from[r * step + i], 0 <= i < count, row by row from 0 to rows - 1. Reads and writes nothing
   // else.
@@ -82,6 +83,9 @@ struct LineKernels {
 
   // The sum of line[i], 0 <= i < count, in FP32, by partial sums in four vectors.
   float (*sum)(const float* line, int64_t count);
+
+  // Likewise of BF16 numbers.
+  float (*sum_bf16)(const uint16_t* line, int64_t count);
 
   // to[i] += from[i]; both aligned to 64 bytes, count a multiple of 16.
   void (*add)(const float* from, int64_t count, float* to);

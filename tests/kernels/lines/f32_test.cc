@@ -155,25 +155,32 @@ TEST_P(LinesTest, SumAddsItsElementsAndNothingElse) {
     float expected = 0;                                   // whole numbers: exact in any order
     for (int64_t i = 0; i < count; ++i) expected += line[i] = static_cast<float>((i * 37) % 101 - 50);
     EXPECT_EQ(Lines().sum(line.data(), count), expected) << count;
+    std::vector<uint16_t> bf16(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) bf16[i] = static_cast<uint16_t>(BitsOf(line[i]) >> 16);  // exact
+    EXPECT_EQ(Lines().sum_bf16(bf16.data(), count), expected) << count;
+  }
+}
+
+template <class T>
+void ExpectEverySecond(void (*every_second)(const T*, int64_t, int64_t, int64_t, T*)) {
+  for (int64_t rows : {1, 3}) {
+    for (int64_t count : {0, 1, 2, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 100}) {
+      const int64_t step = 2 * count + 3;
+      // Ends with the last element.
+      std::vector<T> from(static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * step + 2 * count - 1)));
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<T>(i);
+      std::vector<T> to(static_cast<size_t>(rows * count + 40), static_cast<T>(7777)), expected = to;
+      for (int64_t i = 0; i < rows * count; ++i) expected[i] = static_cast<T>(i / count * step + i % count * 2);
+      every_second(from.data(), step, rows, count, to.data());
+      EXPECT_EQ(to, expected) << rows << " " << count;
+    }
   }
 }
 
 TEST_P(LinesTest, EverySecondStopsAtItsLast) {
   const ScopedTarget scoped(GetParam());
-  for (int64_t rows : {1, 3}) {
-    for (int64_t count : {0, 1, 2, 4, 7, 8, 9, 15, 16, 17, 33, 100}) {
-      const int64_t step = 2 * count + 3;
-      // Ends with the last element.
-      std::vector<float> from(static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * step + 2 * count - 1)));
-      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
-      std::vector<float> to(static_cast<size_t>(rows * count + 20), -1.0f), expected = to;
-      for (int64_t i = 0; i < rows * count; ++i) {
-        expected[i] = static_cast<float>(i / count * step + i % count * 2);
-      }
-      Lines().every_second(from.data(), step, rows, count, to.data());
-      EXPECT_EQ(to, expected) << rows << " " << count;
-    }
-  }
+  ExpectEverySecond(Lines().every_second);
+  ExpectEverySecond(Lines().every_second16);
 }
 
 TEST_P(LinesTest, AddRowsAddsItsRowsAndNothingElse) {
