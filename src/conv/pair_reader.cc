@@ -37,6 +37,12 @@ void PairReader::FetchNumbers(int64_t offset, int64_t step, int64_t count, uint1
   }
 }
 
+void PairReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count,
+                           uint16_t* to) const {
+  if (plain_ && step == 2) return lines_.every_second16(base_ + offset, row_step, rows, count, to);
+  for (int64_t r = 0; r < rows; ++r) FetchNumbers(offset + r * row_step, step, count, to + r * count);
+}
+
 const uint16_t* PairReader::Line(int64_t offset, int64_t step, int64_t count, uint16_t* chunk) const {
   if (!plain_) {
     float line[kChunk + kernels::kLineSlack];
@@ -47,6 +53,10 @@ const uint16_t* PairReader::Line(int64_t offset, int64_t step, int64_t count, ui
   }
   const uint16_t* from = base_ + offset;
   if (step == 1) return from;
+  if (step == 2) {
+    lines_.every_second16(from, 0, 1, count, chunk);
+    return chunk;
+  }
   for (int64_t i = 0; i < count; ++i) chunk[i] = from[i * step];
   return chunk;
 }

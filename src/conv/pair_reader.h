@@ -30,11 +30,29 @@ class PairReader {
   // the former and 0. Writes nothing else.
   void FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const;
 
+  // to[k * to_step + i] = the pair of elements offset + 2 * k * row_step + i and so many + row_step, of `rows` rows of
+  // `count`; 0 completes the pairs of an odd last row. Writes nothing else.
+  void ZipRows(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* to, int64_t to_step) const {
+    for (int64_t r = 0; r < rows; r += 2, to += to_step) {
+      FetchLine(offset + r * row_step, row_step, r + 1 == rows, 1, count, to);
+    }
+  }
+
+  // The pairs from element `offset` on where they stand, or nullptr where they must be fetched.
+  const float* Direct(int64_t offset) const {
+    const uint16_t* from = base_ + offset;
+    const bool aligned = reinterpret_cast<uintptr_t>(from) % sizeof(float) == 0;
+    return plain_ && aligned ? reinterpret_cast<const float*>(from) : nullptr;
+  }
+
   // The `count` elements from `offset` on, pair by pair; 0 completes the last. Writes nothing else.
   void FetchRun(int64_t offset, int64_t count, float* to) const;
 
   // to[i] = element offset + i * step, 0 <= i < count. Writes nothing else.
   void FetchNumbers(int64_t offset, int64_t step, int64_t count, uint16_t* to) const;
+
+  // The same of rows: to[r * count + i] = element offset + r * row_step + i * step, 0 <= r < rows.
+  void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, uint16_t* to) const;
 
  private:
   static constexpr int64_t kChunk = 256;

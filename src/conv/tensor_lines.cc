@@ -174,4 +174,17 @@ void LineWriter::Store(int64_t offset, const kernels::Segment* segments, int64_t
   }
 }
 
+void LineWriter::StoreSeconds(int64_t offset, const float* line, int64_t count, int64_t length) const {
+  uint16_t* to = reinterpret_cast<uint16_t*>(base_) + offset;
+  uint16_t chunk[kChunk];
+  for (int64_t i = 0; i < count; i += kChunk) {
+    const int64_t run = std::min(kChunk, count - i), pairs = std::min(run, length / 2 - i);
+    store_row_(line + i, run, chunk);
+    // An element and the 0 behind it are a pair; behind the last there may be none.
+    kernels::Lines().zip(chunk, nullptr, pairs, reinterpret_cast<float*>(to + 2 * i));
+    if (pairs < run) to[2 * (i + pairs)] = chunk[pairs];
+  }
+  std::fill(to + std::min(2 * count, length), to + length, uint16_t{0});
+}
+
 }  // namespace canopy::conv

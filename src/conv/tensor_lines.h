@@ -97,6 +97,10 @@ class LineWriter {
   void Store(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
              const float* line) const;
 
+  // Of types of 2 bytes: element offset + 2 * i = line[i], 0 <= i < count, rounded once, and 0 elsewhere in [offset,
+  // offset + length); length > 2 * (count - 1).
+  void StoreSeconds(int64_t offset, const float* line, int64_t count, int64_t length) const;
+
   // Where lines of this step may be written without conversion, else nullptr.
   float* Direct(int64_t offset, int64_t step) const {
     return plain_ && step == 1 ? reinterpret_cast<float*>(base_) + offset : nullptr;

@@ -119,6 +119,17 @@ std::vector<char> Gradient(const Geometry& g, const char* algorithm, Computation
   return computation == kBackwardWeights ? weight_result.bytes : input_result.bytes;
 }
 
+template <size_t kCount>
+void ExpectTheSameWithAndWithout(const Geometry (&problems)[kCount], const char* algorithm) {
+  for (const Computation computation : {kBackwardData, kBackwardWeights}) {
+    for (size_t i = 0; i < kCount; ++i) {
+      EXPECT_EQ(Gradient(problems[i], algorithm, computation, true),
+                Gradient(problems[i], algorithm, computation, false))
+          << algorithm << ", " << ComputationNames(computation) << " of problem " << i;
+    }
+  }
+}
+
 // More terms than one tile product adds, odd rests of them, rows that are cut: more than the sweep's problems have.
 TEST(Bf16DotTest, SumsOfWholeNumbersAreTheSameWithAndWithout) {
   const Geometry problems[] = {
@@ -126,15 +137,15 @@ TEST(Bf16DotTest, SumsOfWholeNumbersAreTheSameWithAndWithout) {
       {1, 1, 2, 5, {1, 1, 2003}, {1, 1, 1001}, {1, 1, 3}, {1, 1, 2}, {1, 1, 1}, {0, 0, 0}},
       {1, 1, 3, 17, {3, 37, 37}, {3, 37, 37}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},
   };
-  for (const char* algorithm : {"columns", "channel_lanes"}) {
-    for (const Computation computation : {kBackwardData, kBackwardWeights}) {
-      for (size_t i = 0; i < std::size(problems); ++i) {
-        EXPECT_EQ(Gradient(problems[i], algorithm, computation, true),
-                  Gradient(problems[i], algorithm, computation, false))
-            << algorithm << ", " << ComputationNames(computation) << " of problem " << i;
-      }
-    }
-  }
+  for (const char* algorithm : {"columns", "channel_lanes"}) ExpectTheSameWithAndWithout(problems, algorithm);
+  // Planes of an odd number of pixels and of more than a piece has; every second pixel, in odd rows; whole bundles.
+  const Geometry unfolding[] = {
+      {3, 1, 35, 1101, {1, 7, 7}, {1, 7, 7}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+      {2, 2, 66, 34, {1, 30, 46}, {1, 30, 46}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}},
+      {2, 1, 19, 21, {1, 50, 70}, {1, 25, 35}, {1, 1, 1}, {1, 2, 2}, {1, 1, 1}, {0, 0, 0}},
+      {2, 1, 3, 40, {1, 30, 21}, {1, 10, 7}, {1, 3, 3}, {1, 3, 3}, {1, 1, 1}, {0, 0, 0}},
+  };
+  ExpectTheSameWithAndWithout(unfolding, "pointwise");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/pair_reader.h"
 #include "conv/pointwise/data_step.h"
 #include "exec/pool.h"
 
@@ -31,6 +32,8 @@ class DataRun {
         weights_(weights),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
+        source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
+        weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
   void Run() const {
@@ -146,10 +149,11 @@ class DataRun {
   }
 
   int64_t PackedOffset(const Block& block, int64_t c) const {
-    return (block.group * s_.result_channels_ + block.first) * s_.source_channels_ + c * block.channels;
+    return (block.group * s_.result_channels_ + block.first) * s_.Terms(s_.source_channels_) +
+           s_.Terms(c) * block.channels;
   }
 
-  // to[panel of rows][source][row]
+  // to[panel of rows][term][row]
   void PackRows(const Block& block, int64_t c, const DataScratch& scratch, float* to) const {
     const channel_lanes::WeightView& view = s_.weight_;
     const int64_t sources = CountOf(c), stride = view.source_stride;
@@ -160,15 +164,20 @@ class DataRun {
     }
     for (int64_t panel = 0; panel < block.row_panels; ++panel) {
       const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
-      channel_lanes::PackWeights(weight_, view, {offset + row * view.result_stride, sources, rows, rows}, scratch.lines,
-                                 scratch.weight_offsets, to + row * sources);
+      const int64_t at = offset + row * view.result_stride;
+      if (s_.dot_rate_ > 0) {
+        PackRowPairs({at, sources, rows, rows}, scratch, to + row * s_.Terms(sources));
+      } else {
+        channel_lanes::PackWeights(weight_, view, {at, sources, rows, rows}, scratch.lines, scratch.weight_offsets,
+                                   to + row * sources);
+      }
     }
   }
 
   // The same where result channels lie side by side: a few source channels at a time for all panels, while the next
   // ones are asked for.
   void PackRuns(const Block& block, int64_t offset, int64_t sources, float* to) const {
-    const int64_t stride = s_.weight_.source_stride;
+    const int64_t stride = s_.weight_.source_stride, terms = s_.Terms(sources);
     for (int64_t k = 0, count; k < sources; k += count) {
       const int64_t at = offset + k * stride;
       count = std::min(kPackedTogether, sources - k);
@@ -177,9 +186,32 @@ class DataRun {
       }
       for (int64_t panel = 0; panel < block.row_panels; ++panel) {
         const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
-        weight_.CopyRows(at + row, stride, count, rows, to + row * sources + k * rows, rows);
+        float* packed = to + row * terms + s_.Terms(k) * rows;
+        if (s_.dot_rate_ > 0) {
+          weight_pairs_.ZipRows(at + row, stride, count, rows, packed, rows);
+        } else {
+          weight_.CopyRows(at + row, stride, count, rows, packed, rows);
+        }
       }
     }
+  }
+
+  // packed[pair][row], of a tile's rows.
+  void PackRowPairs(const channel_lanes::WeightBlock& rows, const DataScratch& scratch, float* packed) const {
+    const int64_t source_stride = s_.weight_.source_stride, pairs = s_.Terms(rows.sources);
+    if (source_stride != 1) {
+      for (int64_t k = 0; k < pairs; ++k) {
+        weight_pairs_.FetchLine(rows.offset + 2 * k * source_stride, source_stride, 2 * k + 1 == rows.sources,
+                                s_.weight_.result_stride, rows.results, packed + k * rows.lanes);
+      }
+      return;
+    }
+    // Pairs are neighbours.
+    for (int64_t r = 0; r < rows.results; ++r) {
+      weight_pairs_.FetchRun(rows.offset + r * s_.weight_.result_stride, rows.sources, scratch.lines.lines + r * pairs);
+    }
+    for (int64_t k = 0; k < pairs; ++k) scratch.weight_offsets[k] = k * rows.lanes;
+    kernels::Lines().transpose(scratch.lines.lines, pairs, rows.results, pairs, packed, scratch.weight_offsets);
   }
 
   void PackPixels(const Block& block, const Panel& panel, int64_t c, const DataScratch& scratch) const {
@@ -190,7 +222,12 @@ class DataRun {
     }
     ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
       const int64_t offset = SourceOffset(block, pixel, c);
-      source_.CopyRows(offset, stride, sources, run, scratch.pixels + pixel - panel.first, s_.panel_);
+      float* to = scratch.pixels + pixel - panel.first;
+      if (s_.dot_rate_ > 0) {
+        source_pairs_.ZipRows(offset, stride, sources, run, to, s_.panel_);
+      } else {
+        source_.CopyRows(offset, stride, sources, run, to, s_.panel_);
+      }
     });
   }
 
@@ -198,7 +235,7 @@ class DataRun {
                 const DataScratch& scratch) const {
     const int64_t lanes = s_.lanes(), vector = s_.tiles_[0].lanes, sources = CountOf(c);
     const int64_t stride = s_.source_.strides[1];
-    const kernels::GatherRun run{0, 0, sources};
+    const kernels::GatherRun run{0, 0, s_.Terms(sources)};
     kernels::GatherOperands operands{};
     operands.runs = &run;
     operands.run_count = 1;
@@ -213,17 +250,19 @@ class DataRun {
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
       const bool copying = p == 0 && in_place != nullptr;
-      operands.a = weights + row * sources;
+      operands.a = weights + row * run.terms;
       operands.a_step = rows;
       operands.b_step = copying ? stride : s_.panel_;
       for (int64_t t = 0; t < tiles; ++t) {
         const int64_t i = t * lanes, vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
         operands.b = copying ? in_place + i : scratch.pixels + i;
         operands.b_copy = scratch.pixels + i;
-        // Meanwhile what comes next: planes are too far apart for the processor to foresee.
-        const bool more = p == 0 && !s_.picked_;
-        operands.ahead = more ? static_cast<const char*>(coming) + i * bytes : static_cast<const void*>(operands.b);
-        operands.ahead_step = more ? stride * bytes : 0;
+        // Meanwhile what comes next: planes are too far apart for the processor to foresee. With pairs each of the
+        // first two row panels asks for one channel of a pair.
+        const bool more = p < s_.a_term() && !s_.picked_;
+        operands.ahead =
+            more ? static_cast<const char*>(coming) + (p * stride + i) * bytes : static_cast<const void*>(operands.b);
+        operands.ahead_step = more ? s_.a_term() * stride * bytes : 0;
         operands.c = panel.results + row * panel.row_stride + i;
         const kernels::GatherTiles& by_vectors = s_.tiles_[vectors - 1];
         const kernels::GatherGemmFn* by_rows = copying ? +by_vectors.adjacent_copying : +by_vectors.adjacent;
@@ -273,7 +312,9 @@ class DataRun {
         const int64_t length =
             column + columns < width ? columns * input.column_stride() : input.Reach(bundle, row) - skipped;
         float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
-        if (direct != nullptr) {
+        if (s_.spread_seconds_) {
+          result_.StoreSeconds(offset, from, columns, length);
+        } else if (direct != nullptr) {
           PrefetchForWriting(direct + kChannelsAhead * s_.result_.strides[1], length);
           Spread(from, columns, length, direct);
         } else {
@@ -322,6 +363,7 @@ class DataRun {
   char* scratch_;
   float* weights_;  // of all jobs, or nullptr
   LineReader source_, weight_;
+  PairReader source_pairs_, weight_pairs_;  // with dot products
   LineWriter result_;
 };
 

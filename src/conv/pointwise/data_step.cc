@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
 
@@ -14,9 +15,9 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kMostChunk = 256;  // of one tile call: FP32 sums stay short
+constexpr int64_t kMostTerms = 256;  // of one tile call: FP32 sums stay short
 constexpr int64_t kBlocks[] = {256, 128, 192, 512, 1024};
-constexpr int64_t kCachedWeights = 256 * kMostChunk;  // of a block: 256 KiB of the L2
+constexpr int64_t kCachedWeights = 256 * kMostTerms;  // of a block: 256 KiB of the L2
 constexpr int64_t kNearWeights = int64_t{1} << 20;    // of all: 4 MiB of the L3
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
@@ -52,14 +53,18 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_ = spread_ ? problem.input_result : Flat(forward_ ? problem.output_result : problem.input_result);
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
+  spread_seconds_ = spread_ && !problem.has_bias && numerics::ElementBytes(result_.dtype) == 2 &&
+                    input_.bundle() == 1 && input_.column_stride() == 2;
   result_row_ = g.input_size[2];
+  // Pixels that lie apart are picked one channel at a time.
+  if (!picked_) dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule);
   direct_ = !spread_ && result_.dtype == numerics::DType::kFloat32 && !problem.has_bias;
-  const kernels::GatherTilesList list = kernels::AllGatherTiles();
+  const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   tiles_ = list.tiles;
   vectors_ = std::min(2, list.count);
-  const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, kMostChunk));
-  chunk_ = std::max<int64_t>(1, CeilDiv(source_channels_, chunks));
-  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (chunk_ * lanes()), 1, kMostTiles);
+  const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(source_channels_), kMostTerms));
+  chunk_ = a_term() * std::max<int64_t>(1, CeilDiv(Terms(source_channels_), chunks));
+  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (Terms(chunk_) * lanes()), 1, kMostTiles);
   plane_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   cut_ = MakeCut(g, kBlocks[0]);
   for (const int64_t most_rows : kBlocks) {
@@ -67,8 +72,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     if (other.work < cut_.work) cut_ = other;
   }
   if (cut_.packed_once) {
-    weights_handle_ = ledger->Book(
-        "packed weights", g.groups * result_channels_ * source_channels_ * static_cast<int64_t>(sizeof(float)));
+    weights_handle_ = ledger->Book("packed weights", PackedBytes(g));
   }
   // Smaller pieces where the threads would wait for one another. Their size changes no bit, and the work that
   // algorithms are compared by must not depend on the threads.
@@ -95,10 +99,13 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   }
   const bool in_one_row = spread_ || plane_ < kSmallPlane || plane_ % vector != 0;
   cut.pieces = in_one_row ? Pieces(1, g.batch * plane_, most, multiple) : Pieces(g.batch, plane_, most, multiple);
-  const int64_t weight_bytes = g.groups * result_channels_ * source_channels_ * static_cast<int64_t>(sizeof(float));
-  cut.packed_once = cut.pieces.count() > 1 && weight_bytes <= kMostPackedBytes;
+  cut.packed_once = cut.pieces.count() > 1 && PackedBytes(g) <= kMostPackedBytes;
   cut.work = Estimate(g, cut);
   return cut;
+}
+
+int64_t DataStep::PackedBytes(const Geometry& g) const {
+  return g.groups * result_channels_ * Terms(source_channels_) * static_cast<int64_t>(sizeof(float));
 }
 
 double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
@@ -110,6 +117,7 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
                                            RoundUp(last, vector)));
   const double blocks = static_cast<double>(cut.blocks), rows = static_cast<double>(cut.block), vectors = lanes / 16;
   const double sources = static_cast<double>(source_channels_);
+  const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : sources;
   const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));
   const double readings = static_cast<double>(pieces.count()), packings = cut.packed_once ? 1 : readings;
   const double tiles =
@@ -119,19 +127,19 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
   const double stored = spread_ ? reached * kWorkASpreadElem : direct_ ? 0 : rows * lanes * kWorkAConvertedElem;
   const bool far = cut.pieces.count() > 1 && source_channels_ * result_channels_ > kNearWeights;
-  const double streamed = far ? kWorkAFarWeight : cut.block * chunk_ > kCachedWeights ? kWorkAStreamedWeight : 0;
+  const double streamed = far ? kWorkAFarWeight : cut.block * Terms(chunk_) > kCachedWeights ? kWorkAStreamedWeight : 0;
   return static_cast<double>(g.groups) * blocks *
-         (rows * sources * (vectors / kEfficiency + packings * kWorkAPackedWeight + readings * streamed) +
-          lanes * sources * pixel + rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall +
-          stored);
+         (rows * products * vectors / kEfficiency +
+          rows * sources * (packings * kWorkAPackedWeight + readings * streamed) + lanes * sources * pixel +
+          rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall + stored);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   DataScratch scratch;
   const bool packed = weights_handle_ >= 0;
-  scratch.weights = carver.Take<float>(packed ? 0 : cut_.block * chunk_);
-  scratch.pixels = carver.Take<float>(panel_ * chunk_);
+  scratch.weights = carver.Take<float>(packed ? 0 : cut_.block * Terms(chunk_));
+  scratch.pixels = carver.Take<float>(panel_ * Terms(chunk_));
   scratch.results = carver.Take<float>(piece_lanes() * cut_.block);
   scratch.line = carver.Take<float>(spread_ ? result_row_ + kernels::kLineSlack : 0);
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
@@ -145,7 +153,8 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(cut_.pieces.pixels) + " pixels, blocks of " + std::to_string(cut_.block) +
          " result channels, chunks of " + std::to_string(chunk_) + " source channels, tile " + std::to_string(rows()) +
-         "x" + std::to_string(lanes()) + (weights_handle_ >= 0 ? ", weights packed once" : "");
+         "x" + std::to_string(lanes()) + (weights_handle_ >= 0 ? ", weights packed once" : "") +
+         (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::pointwise

@@ -3,7 +3,7 @@
 // weight[channel][source channel] * source[source channel][pixel]. Pixels are the lanes, those of small planes in one
 // row through all images; neither tensor is transposed, and plain results are written where they belong. Of an unfolded
 // input only what something reaches is computed: its pixels are picked apart as they are packed, or put together, with
-// zeros between them, as they are stored.
+// zeros between them, as they are stored. With BF16 dot products a term of the sum is a pair of source channels.
 #ifndef CANOPY_CONV_POINTWISE_DATA_STEP_H_
 #define CANOPY_CONV_POINTWISE_DATA_STEP_H_
 
@@ -19,8 +19,8 @@ namespace canopy::conv::pointwise {
 
 // One thread's working memory.
 struct DataScratch {
-  float* weights;  // [row panel][source channel][row], unless packed for all jobs
-  float* pixels;   // [source channel][pixel]: one panel
+  float* weights;  // [row panel][term][row], unless packed for all jobs
+  float* pixels;   // [term][pixel]: one panel
   float* results;  // [result channel][pixel of the piece]: what is not written where it belongs
   float* line;     // a row of the result, where it is spread
   channel_lanes::SlabScratch lines;
@@ -50,6 +50,9 @@ class DataStep : public Step {
 
   Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
   double Estimate(const Geometry& geometry, const Cut& cut) const;
+  int64_t PackedBytes(const Geometry& geometry) const;      // of all weights
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
+  int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }
   int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
   // Pixels of a piece, in whole tiles.
@@ -57,9 +60,11 @@ class DataStep : public Step {
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
-  bool direct_;  // whole panels of results are written where they belong
-  bool spread_;  // results are an unfolded input
-  bool picked_;  // sources are an unfolded input
+  bool direct_;          // whole panels of results are written where they belong
+  bool spread_;          // results are an unfolded input
+  bool spread_seconds_;  // of 2 bytes each, and every second of them 0
+  bool picked_;          // sources are an unfolded input
+  double dot_rate_ = 0;  // 0: FP32 multiply-adds
   Unfolded input_;
   Operand source_, result_;
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group, unfolded

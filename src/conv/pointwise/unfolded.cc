@@ -141,6 +141,15 @@ void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Rang
   });
 }
 
+void Unfolded::FetchNumbers(const PairReader& reader, int64_t channel, const Range& pixels, float* to) const {
+  const int64_t offset = BundleAt(channel / bundle()).offset + channel % bundle() * strides_[4];
+  uint16_t* numbers = reinterpret_cast<uint16_t*>(to);
+  if (pixels.count % 2 != 0) numbers[pixels.count] = 0;
+  ForEachRun(pixels, [&](const Run& run) {
+    reader.FetchGrid(offset + run.offset, row_step_, run.rows, column_step_, run.columns, numbers + run.pixel);
+  });
+}
+
 void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const Range& pixels, int64_t panel,
                           const channel_lanes::SlabScratch& scratch, float* slab) const {
   constexpr int64_t kBetween = kLine + kernels::kLineSlack;

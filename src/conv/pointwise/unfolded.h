@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "conv/channel_lanes/slab.h"
+#include "conv/pair_reader.h"
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
 
@@ -59,6 +60,9 @@ class Unfolded {
 
   // to[(c - channels.first) * to_step + p - pixels.first] = channel c, pixel p.
   void Fetch(const LineReader& reader, const Range& channels, const Range& pixels, float* to, int64_t to_step) const;
+
+  // The pixels of one channel as BF16 numbers side by side, pair by pair; 0 completes the last.
+  void FetchNumbers(const PairReader& reader, int64_t channel, const Range& pixels, float* to) const;
 
   // Asks for those of some bundles to be brought to the L2.
   void Prefetch(const LineReader& reader, const Range& bundles, const Range& pixels) const;

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/store.h"
+#include "conv/pair_reader.h"
 #include "conv/pointwise/weights_step.h"
 #include "exec/pool.h"
 
@@ -27,6 +28,8 @@ class WeightsRun {
         scratch_(scratch),
         lanes_(s_.cut_.outputs_are_lanes ? buffers.output : buffers.input, lanes_operand_.dtype, p_.rule),
         rows_(s_.cut_.outputs_are_lanes ? buffers.input : buffers.output, rows_operand_.dtype, p_.rule),
+        lane_pairs_(s_.cut_.outputs_are_lanes ? buffers.output : buffers.input, lanes_operand_.dtype, p_.rule),
+        row_pairs_(s_.cut_.outputs_are_lanes ? buffers.input : buffers.output, rows_operand_.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         partial_(partial) {}
 
@@ -96,8 +99,9 @@ class WeightsRun {
     LoadLanes(block, span, scratch);
     const Rows rows = RowsOf(block, span, scratch);
     kernels::GatherRun* runs = scratch.runs;
+    const int64_t terms = s_.Terms(span.pixels);
     for (int64_t n = 0; n < span.images; ++n) {
-      runs[n] = {n * rows.image_stride, n * span.pixels * panels.block_lanes(), span.pixels};
+      runs[n] = {n * rows.image_stride, n * terms * panels.block_lanes(), terms};
     }
     kernels::GatherOperands operands{};
     operands.runs = runs;
@@ -112,7 +116,7 @@ class WeightsRun {
         scratch.row_offsets[r] = r * rows.stride;
         scratch.result_offsets[r] = r * panels.block_lanes();
       }
-      operands.b = scratch.lanes + panel * span.pixels * panels.panel_lanes();
+      operands.b = scratch.lanes + panel * terms * panels.panel_lanes();
       const int64_t calls = base::CeilDiv(block.rows, by_rows.most_rows);
       for (int64_t call = 0; call < calls; ++call) {
         if (panel + 1 == panel_count) PrefetchRows(block, next, call, calls);
@@ -125,8 +129,9 @@ class WeightsRun {
     }
   }
 
-  // Fills scratch.lanes[image][panel][pixel][lane].
+  // Fills scratch.lanes[image][panel][term][lane].
   void LoadLanes(const Block& block, const Span& span, const WeightsScratch& scratch) const {
+    if (s_.dot_rate_ > 0) return LoadLanePairs(block, span, scratch);
     const channel_lanes::LanePanels& panels = s_.cut_.panels;
     channel_lanes::SlabShape slab;
     slab.images = 1;
@@ -146,7 +151,49 @@ class WeightsRun {
     }
   }
 
-  // The block's rows at a piece's first pixel, in place or converted.
+  void LoadLanePairs(const Block& block, const Span& span, const WeightsScratch& scratch) const {
+    const channel_lanes::LanePanels& panels = s_.cut_.panels;
+    const int64_t width = panels.panel_lanes(), channels = panels.channels(block.lanes);
+    const int64_t terms = s_.Terms(span.pixels);
+    for (int64_t i = 0; i < terms; ++i) scratch.lines.offsets[i] = i * width;
+    for (int64_t n = 0; n < span.images; ++n) {
+      float* image = scratch.lanes + n * terms * panels.block_lanes();
+      for (int64_t c = 0, count; c < channels; c += count) {
+        count = std::min({channel_lanes::kLines, channels - c, width - c % width});
+        int64_t between;
+        const float* from = LanePairs(FirstLane(block) + c, count, {span.image + n, 1, span.first, span.pixels},
+                                      scratch.lines.lines, &between);
+        kernels::Lines().transpose(from, between, count, terms, image + c / width * terms * width + c % width,
+                                   scratch.lines.offsets);
+      }
+    }
+  }
+
+  // Lines of pairs of some channels of an image, *between apart: in place or copied to `lines`.
+  const float* LanePairs(int64_t first, int64_t count, const Span& span, float* lines, int64_t* between) const {
+    const int64_t stride = lanes_operand_.strides[1];
+    const int64_t offset = span.image * lanes_operand_.strides[0] + first * stride + span.first;
+    const float* in_place = s_.unfolded_ ? nullptr : InPlace(lane_pairs_, offset, lanes_operand_, span);
+    *between = in_place != nullptr ? stride / 2 : channel_lanes::kLine;
+    if (in_place != nullptr) return in_place;
+    for (int64_t c = 0; c < count; ++c, lines += *between) {
+      if (s_.unfolded_) {
+        s_.input_.FetchNumbers(lane_pairs_, first + c, {span.image * s_.pieces_.plane + span.first, span.pixels},
+                               lines);
+      } else {
+        lane_pairs_.FetchRun(offset + c * stride, span.pixels, lines);
+      }
+    }
+    return lines - count * *between;
+  }
+
+  // Pairs that need no copy, or nullptr: none may reach beyond the piece.
+  static const float* InPlace(const PairReader& reader, int64_t offset, const Operand& operand, const Span& span) {
+    const bool even = span.pixels % 2 == 0 && operand.strides[1] % 2 == 0 && operand.strides[0] % 2 == 0;
+    return even ? reader.Direct(offset) : nullptr;
+  }
+
+  // The block's rows at a piece's first pixel, in place or copied.
   struct Rows {
     const float* at;
     int64_t stride, image_stride;
@@ -154,17 +201,19 @@ class WeightsRun {
 
   Rows RowsOf(const Block& block, const Span& span, const WeightsScratch& scratch) const {
     const int64_t offset = RowOffset(block, span), stride = rows_operand_.strides[1];
-    const float* in_place = rows_.Direct(offset, 1);
-    if (in_place != nullptr) return {in_place, stride, rows_operand_.strides[0]};
-    const int64_t row = span.images * span.pixels;
+    const int64_t terms = s_.Terms(span.pixels), row = span.images * terms;
+    const bool pairs = s_.dot_rate_ > 0;
+    const float* in_place = pairs ? InPlace(row_pairs_, offset, rows_operand_, span) : rows_.Direct(offset, 1);
+    if (in_place != nullptr) return {in_place, stride / s_.a_term(), rows_operand_.strides[0] / s_.a_term()};
     for (int64_t n = 0; n < span.images; ++n) {
       for (int64_t r = 0; r < block.rows; ++r) {
-        rows_.Prefetch(offset + n * rows_operand_.strides[0] + (r + kRowsAhead) * stride, span.pixels);
-        rows_.FetchRun(offset + n * rows_operand_.strides[0] + r * stride, span.pixels,
-                       scratch.rows + r * row + n * span.pixels);
+        const int64_t at = offset + n * rows_operand_.strides[0] + r * stride;
+        float* to = scratch.rows + r * row + n * terms;
+        rows_.Prefetch(at + kRowsAhead * stride, span.pixels);
+        pairs ? row_pairs_.FetchRun(at, span.pixels, to) : rows_.FetchRun(at, span.pixels, to);
       }
     }
-    return {scratch.rows, row, span.pixels};
+    return {scratch.rows, row, terms};
   }
 
   int64_t RowOffset(const Block& block, const Span& span) const {
@@ -229,6 +278,7 @@ class WeightsRun {
   Operand lanes_operand_, rows_operand_;
   char* scratch_;
   LineReader lanes_, rows_;
+  PairReader lane_pairs_, row_pairs_;  // with dot products
   LineWriter result_;
   float* partial_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/channel_lanes/scratch.h"
 #include "exec/pool.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using base::CeilDiv;
 
-constexpr int64_t kPiecePixels = 256;
+constexpr int64_t kPieceTerms = 256;
 constexpr int64_t kLeastRows = 512;  // with kLeastLanes: 256 KiB of sums
 constexpr int64_t kMostRows = 2048;
 constexpr int64_t kLeastLanes = 128;
@@ -23,19 +24,23 @@ constexpr int64_t kLeastSegmentPixels = 2048;  // adding up partial sums costs l
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;    // of the tiles, operands in the L2
-constexpr double kWorkASlabElem = 1.2;  // transposing one element
-constexpr double kWorkAStride = 1;      // more where elements lie apart
+constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
+constexpr double kWorkASlabElem = 1.2;    // transposing one element
+constexpr double kWorkAStride = 1;        // more where elements lie apart
+constexpr double kWorkAPairedElem = 0.6;  // likewise, of BF16
 constexpr double kWorkAConvertedElem = 1;
-constexpr double kWorkAStore = 2;       // also adding its partial results
-constexpr double kWorkATileVector = 2;  // adding to one vector of a result
-constexpr double kWorkAFarVector = 3;   // that is not in the L2
+constexpr double kWorkACopiedElem = 0.1;  // pairs; most can be read in place
+constexpr double kWorkAStore = 2;         // also adding its partial results
+constexpr double kWorkATileVector = 2;    // adding to one vector of a result
+constexpr double kWorkAFarVector = 3;     // that is not in the L2
 constexpr double kWorkATileCall = 60;
 
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : unfolded_(HasStride(problem.geometry)), input_(problem.geometry, problem.input) {
+    : dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)),
+      unfolded_(HasStride(problem.geometry)),
+      input_(problem.geometry, problem.input) {
   const Geometry g = ProductOf(problem).geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -43,9 +48,10 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                    problem.output.dtype == numerics::DType::kFloat32 &&
                    problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  images_ = plane == 0 ? 1 : std::clamp<int64_t>(kPiecePixels / plane, 1, std::max<int64_t>(1, g.batch));
-  const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] <= kPiecePixels;
-  pieces_ = {CeilDiv(g.batch, images_), plane, kPiecePixels, whole_rows ? g.output_size[2] : 16};
+  const int64_t most = kPieceTerms * a_term();
+  images_ = plane == 0 ? 1 : std::clamp<int64_t>(most / plane, 1, std::max<int64_t>(1, g.batch));
+  const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] * a_term() <= most;
+  pieces_ = {CeilDiv(g.batch, images_), plane, most, whole_rows ? g.output_size[2] * a_term() : 16};
   cut_ = MakeCut(g, false, kLeastRows, kLeastLanes);
   for (const bool outputs_are_lanes : {false, true}) {
     if (outputs_are_lanes && unfolded_) continue;
@@ -71,7 +77,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
                                       int64_t most_lanes) const {
   Cut cut;
   cut.outputs_are_lanes = outputs_are_lanes;
-  cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, most_lanes);
+  cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, most_lanes,
+                                         dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
   cut.block =
       std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
@@ -85,14 +92,17 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
-  const double element = kWorkASlabElem + (unfolded_ ? kWorkAStride : 0);
+  const double element = (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (unfolded_ ? kWorkAStride : 0);
+  const double copied = rows_in_place_ ? 0 : dot_rate_ > 0 ? kWorkACopiedElem : kWorkAConvertedElem;
   const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
   const double vector = cut.tiles_floats() > kLeastRows * kLeastLanes ? kWorkAFarVector : kWorkATileVector;
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /
                        static_cast<double>(cut.panels.panel_lanes());
-  cut.work = pixels * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * element +
-             (rows_in_place_ ? 0 : pixels * rows * lane_blocks * kWorkAConvertedElem) + calls * kWorkATileCall +
+  const double products =
+      dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
+  cut.work = products * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * element +
+             pixels * rows * lane_blocks * copied + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * vector +
              static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;
   cut.work *= static_cast<double>(g.groups);
@@ -102,8 +112,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   WeightsScratch scratch;
-  scratch.lanes = carver.Take<float>(images_ * pieces_.pixels * cut_.panels.block_lanes());
-  scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : images_ * pieces_.pixels * cut_.block);
+  scratch.lanes = carver.Take<float>(images_ * Terms(pieces_.pixels) * cut_.panels.block_lanes());
+  scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : images_ * Terms(pieces_.pixels) * cut_.block);
   scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : cut_.tiles_floats());
   scratch.tiles = carver.Take<float>(cut_.tiles_floats());
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
@@ -119,7 +129,8 @@ std::string WeightsStep::Describe() const {
   return "pieces of " + std::to_string(images_) + "x" + std::to_string(pieces_.pixels) + " pixels, blocks of " +
          std::to_string(cut_.block) + (cut_.outputs_are_lanes ? " input by " : " output by ") +
          std::to_string(cut_.panels.block_lanes()) + (cut_.outputs_are_lanes ? " output" : " input") +
-         " channels, the latter as lanes, " + std::to_string(cut_.segments) + " segments";
+         " channels, the latter as lanes, " + std::to_string(cut_.segments) + " segments" +
+         (dot_rate_ > 0 ? ", BF16 dot products of pairs of pixels" : "");
 }
 
 }  // namespace canopy::conv::pointwise

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights of a 1x1 kernel: result[row][lane] = sum over pixels of rows[row][pixel] * lanes[lane][pixel]. Of
 // the two tensors only the one whose channels are lanes is transposed, piece by piece; the other is read where it
-// stands. An unfolded input is the one that is transposed.
+// stands. An unfolded input is the one that is transposed. With BF16 dot products a term of the sum is a pair of
+// neighbouring pixels; 0 completes the last of an image's piece.
 #ifndef CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 #define CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 
@@ -18,7 +19,7 @@ namespace canopy::conv::pointwise {
 // One thread's working memory.
 struct WeightsScratch {
   float* lanes;  // a slab in panels
-  float* rows;   // converted rows, where they cannot be read in place
+  float* rows;   // copies of rows, where they cannot be read in place
   float* sums;   // [row][lane], where they are no partial ones
   float* tiles;  // sums of later runs of pieces, likewise
   channel_lanes::SlabScratch lines;
@@ -52,8 +53,11 @@ class WeightsStep : public Step {
   };
 
   Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, int64_t most_lanes) const;
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
+  int64_t Terms(int64_t pixels) const { return base::CeilDiv(pixels, a_term()); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  double dot_rate_ = 0;                               // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded
   bool rows_in_place_ = false;                        // read where they stand
   bool unfolded_ = false;                             // the input is
