@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstring>
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/data_step.h"
@@ -11,10 +12,11 @@ namespace canopy::conv::channel_lanes {
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
+        packed_(packed),
         scratch_(scratch),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
@@ -23,15 +25,34 @@ class DataRun {
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
   void Run() const {
-    const int64_t boxes = s_.cut_.boxes.count(), blocks = s_.cut_.panels.blocks();
+    const int64_t boxes = s_.cut_.boxes.count(), blocks = s_.cut_.panels.blocks(), groups = p_.geometry.groups;
+    const bool serial = s_.work_ < kSerialWork;
+    if (packed_ != nullptr) PackAll(serial);
     // Neighbouring jobs share their weights.
-    exec::ParallelFor(p_.geometry.groups * blocks * boxes, s_.work_ < kSerialWork, [&](int64_t index, int worker) {
-      Job(index / (boxes * blocks), index / boxes % blocks, s_.cut_.boxes.At(index % boxes),
-          s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+    exec::ParallelFor(groups * blocks * boxes, serial, [&](int64_t index, int worker) {
+      Job(index / (boxes * blocks), index / boxes % blocks, s_.cut_.boxes.At(index % boxes), ScratchOf(worker));
     });
   }
 
  private:
+  // Weights that are packed together: a panel of a group's result channels by a chunk of source channels.
+  struct PanelAt {
+    int64_t group, panel, source;
+  };
+
+  void PackAll(bool serial) const {
+    const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_), panels = s_.AllPanels();
+    exec::ParallelFor(p_.geometry.groups * panels * chunks, serial, [&](int64_t index, int worker) {
+      const PanelAt at{index / (panels * chunks), index / chunks % panels, index % chunks * s_.chunk_};
+      const DataScratch scratch = ScratchOf(worker);
+      Pack(at, scratch);
+      const int64_t floats = s_.weight_.taps * s_.Terms(BlockOf(at).sources) * TilesOf(at).lanes;
+      std::memcpy(packed_ + PackedOffset(at), scratch.weights, static_cast<size_t>(floats) * sizeof(float));
+    });
+  }
+
+  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+
   // A class of each axis within a box.
   struct Clipped {
     std::array<const AxisClass*, 3> axes;
@@ -88,17 +109,11 @@ class DataRun {
         LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
       }
       for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
-        const int64_t first = panels.first(block) + panel * panels.panel_lanes();
-        const kernels::GatherTiles& tiles = panels.tiles(block, panel);
-        const int64_t results = std::min<int64_t>(tiles.lanes, s_.result_channels_ - first);
-        const WeightBlock weights{WeightOffset(group, c, first), shape.channels, results, tiles.lanes};
-        if (s_.dot_rate_ > 0) {
-          PackWeightPairs(weight_, weight_pairs_, s_.weight_, weights, scratch.lines, scratch.weight_offsets,
-                          scratch.weights);
-        } else {
-          PackWeights(weight_, s_.weight_, weights, scratch.lines, scratch.weight_offsets, scratch.weights);
-        }
-        Multiply(box, shape, tiles, panel * panels.panel_lanes(), c > 0, RunsBehind(group, block, panel, c), scratch);
+        const PanelAt at{group, panels.first(block) / panels.panel_lanes() + panel, c};
+        if (packed_ == nullptr) Pack(at, scratch);
+        const float* weights = packed_ == nullptr ? scratch.weights : packed_ + PackedOffset(at);
+        const WeightRuns next = packed_ == nullptr ? RunsBehind(at, block) : WeightRuns();
+        Multiply(box, shape, TilesOf(at), weights, panel * panels.panel_lanes(), c > 0, next, scratch);
       }
       c += s_.chunk_;
     } while (c < s_.source_channels_);
@@ -106,17 +121,42 @@ class DataRun {
     Store(first_result, panels.channels(block), box, scratch);
   }
 
-  // What is packed after a panel.
-  WeightRuns RunsBehind(int64_t group, int64_t block, int64_t panel, int64_t c) const {
-    const LanePanels& panels = s_.cut_.panels;
-    if (++panel == panels.panels(block)) {
-      panel = 0;
-      c += s_.chunk_;
-      if (c >= s_.source_channels_) return {};
+  // What is packed after a panel of a block.
+  WeightRuns RunsBehind(PanelAt at, int64_t block) const {
+    const int64_t first = s_.cut_.panels.first(block) / s_.cut_.panels.panel_lanes();
+    if (++at.panel == first + s_.cut_.panels.panels(block)) {
+      at.panel = first;
+      at.source += s_.chunk_;
+      if (at.source >= s_.source_channels_) return {};
     }
-    const int64_t first = panels.first(block) + panel * panels.panel_lanes(), lanes = panels.tiles(block, panel).lanes;
-    return WeightRuns(s_.weight_, {WeightOffset(group, c, first), std::min(s_.chunk_, s_.source_channels_ - c),
-                                   std::min(lanes, s_.result_channels_ - first), lanes});
+    return WeightRuns(s_.weight_, BlockOf(at));
+  }
+
+  const kernels::GatherTiles& TilesOf(const PanelAt& at) const {
+    const int64_t a_block = s_.cut_.panels.block_lanes() / s_.cut_.panels.panel_lanes();
+    return s_.cut_.panels.tiles(at.panel / a_block, at.panel % a_block);
+  }
+
+  WeightBlock BlockOf(const PanelAt& at) const {
+    const int64_t first = at.panel * s_.cut_.panels.panel_lanes(), lanes = TilesOf(at).lanes;
+    return {WeightOffset(at.group, at.source, first), std::min(s_.chunk_, s_.source_channels_ - at.source),
+            std::min(lanes, s_.result_channels_ - first), lanes};
+  }
+
+  // Of a panel that was packed before.
+  int64_t PackedOffset(const PanelAt& at) const {
+    return (at.group * s_.AllPanels() + at.panel) * s_.PanelFloats() +
+           s_.weight_.taps * s_.Terms(at.source) * TilesOf(at).lanes;
+  }
+
+  // Fills scratch.weights.
+  void Pack(const PanelAt& at, const DataScratch& scratch) const {
+    if (s_.dot_rate_ > 0) {
+      PackWeightPairs(weight_, weight_pairs_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets,
+                      scratch.weights);
+    } else {
+      PackWeights(weight_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets, scratch.weights);
+    }
   }
 
   // The weights of a group lie along its output channels.
@@ -152,13 +192,13 @@ class DataRun {
   // Slab indices from position to position.
   int64_t Stride(const Clipped& c, int axis) const { return c.axes[axis]->source_step / s_.load_step_[axis]; }
 
-  void Multiply(const Box& box, const SlabShape& shape, const kernels::GatherTiles& tiles, int64_t lane,
-                bool accumulate, const WeightRuns& next, const DataScratch& scratch) const {
+  void Multiply(const Box& box, const SlabShape& shape, const kernels::GatherTiles& tiles, const float* weights,
+                int64_t lane, bool accumulate, const WeightRuns& next, const DataScratch& scratch) const {
     int64_t done = 0, fetched = 0;  // positions; runs of weights
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
     operands.a = scratch.slab;
-    operands.b = scratch.weights;
+    operands.b = weights;
     operands.b_step = tiles.lanes;
     operands.c = scratch.tiles + lane;
     operands.row_offsets = scratch.row_offsets;
@@ -236,6 +276,7 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
+  float* packed_;  // weights of all jobs, or nullptr
   char* scratch_;
   LineReader source_;
   PairReader source_pairs_;  // with dot products
@@ -246,7 +287,8 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  DataRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_))).Run();
+  float* packed = packed_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, packed_handle_)) : nullptr;
+  DataRun(*this, problem, buffers, packed, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_))).Run();
 }
 
 }  // namespace canopy::conv::channel_lanes

@@ -22,11 +22,13 @@ constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a pa
 constexpr int64_t kSlabFloats = 96 << 10;    // a chunk's slab: 384 KiB
 constexpr int64_t kTerms = 1024;             // of one tile call: FP32 sums stay short
 constexpr int64_t kMostChunk = 256;
+constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they stay near
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
 constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
 constexpr double kWorkAPackedWeight = 1;  // transposing one element
+constexpr double kWorkAFarWeight = 0.1;   // reading one that is packed already
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkACopiedElem = 0.5;  // likewise
 constexpr double kWorkAStore = 1;
@@ -55,6 +57,10 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, most));
   chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16)));
   ChooseCut(g);
+  if (cut_.packed_once) {
+    packed_handle_ =
+        ledger->Book("packed weights", g.groups * AllPanels() * PanelFloats() * static_cast<int64_t>(sizeof(float)));
+  }
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
@@ -113,9 +119,12 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double slab_elem = dot_rate_ > 0 && source_.strides[1] == 1 ? kWorkACopiedElem : kWorkASlabElem;
   const double store =
       result_.dtype == numerics::DType::kFloat32 || result_.strides[1] == 1 ? kWorkAStore : kWorkAConvertedStore;
+  const double weights = static_cast<double>(weight_.taps) * channels * vectors * 16;
+  const double packed_bytes = weights * sizeof(float) * static_cast<double>(g.groups) / (dot_rate_ > 0 ? 2 : 1);
+  cut.packed_once = boxes > 1 && weights > 0 && packed_bytes <= kMostPackedBytes;
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
   cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
-             boxes * static_cast<double>(weight_.taps) * channels * vectors * 16 * kWorkAPackedWeight +
+             weights * (cut.packed_once ? kWorkAPackedWeight + boxes * kWorkAFarWeight : boxes * kWorkAPackedWeight) +
              reach.pixels * blocks * channels * slab_elem + positions * vectors * 16 * store +
              positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
   cut.work *= static_cast<double>(g.groups);
@@ -146,7 +155,8 @@ std::string DataStep::Describe() const {
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
          " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +
-         std::to_string(chunk_) + " source channels" + (dot_rate_ > 0 ? ", BF16 dot products" : "");
+         std::to_string(chunk_) + " source channels" + (cut_.packed_once ? ", weights packed once" : "") +
+         (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::channel_lanes

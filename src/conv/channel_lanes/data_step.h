@@ -2,9 +2,9 @@
 // Forward and backward data: for every class of positions that meet the same taps,
 //   result[position][channel] = sum over (tap, source channel) of slab[position's pixel under tap][source channel] *
 //                                                                 weight[tap, source channel][channel].
-// A job computes a box of positions for a block of result channels. It makes its slab and packs its weights itself,
-// chunk by chunk of source channels, small enough to stay in the L2; nothing is shared, nothing waits. With BF16 dot
-// products a term of the sum is a pair of source channels.
+// A job computes a box of positions for a block of result channels, chunk by chunk of source channels. It makes its
+// slab itself, and packs its weights, small enough to stay in the L2, unless they are so few that they were packed for
+// all jobs before. With BF16 dot products a term of the sum is a pair of source channels.
 #ifndef CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
 #define CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
 
@@ -25,8 +25,8 @@ namespace canopy::conv::channel_lanes {
 // One thread's working memory.
 struct DataScratch {
   float* slab;
-  float* weights;
-  float* tiles;  // [position][channel of the block]
+  float* weights;  // of a panel and a chunk, while they are packed
+  float* tiles;    // [position][channel of the block]
   float* bias;
   SlabScratch lines;
   int64_t* weight_offsets;
@@ -51,7 +51,8 @@ class DataStep : public Step {
   struct Cut {
     Boxes boxes;
     LanePanels panels;
-    int64_t slab_pixels = 0;  // of the largest
+    int64_t slab_pixels = 0;   // of the largest
+    bool packed_once = false;  // weights, for all jobs
     double work = 0;
   };
 
@@ -61,6 +62,9 @@ class DataStep : public Step {
   }
   void ChooseCut(const Geometry& geometry);
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
+  // Packed weights of one panel, or of all.
+  int64_t PanelFloats() const { return weight_.taps * Terms(source_channels_) * cut_.panels.panel_lanes(); }
+  int64_t AllPanels() const { return base::CeilDiv(result_channels_, cut_.panels.panel_lanes()); }  // of a group
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
@@ -73,7 +77,7 @@ class DataStep : public Step {
   int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;
   int64_t scratch_bytes_ = 0;
-  int scratch_handle_ = -1;
+  int scratch_handle_ = -1, packed_handle_ = -1;  // the latter where weights are packed once
   double work_ = 0;
 };
 
