@@ -50,7 +50,13 @@ class DataRun {
   void PackOutput(int64_t group, int64_t job) const {
     const int64_t terms = s_.Terms(s_.output_channels_), end = std::min(terms, (job + 1) * kTermsAJob);
     const auto& strides = p_.output.strides;
-    for (int64_t term = job * kTermsAJob; term < end; ++term) {
+    const int64_t first = job * kTermsAJob, offset = (group * s_.output_channels_ + first) * strides[1];
+    const float* channels = output_.Direct(offset, strides[1]);
+    if (s_.pixels_ == 1 && !s_.paired() && channels != nullptr) {
+      return kernels::Lines().interleave(channels, strides[0], s_.batch_, end - first,
+                                         packed_ + (group * terms + first) * rows());
+    }
+    for (int64_t term = first; term < end; ++term) {
       const int64_t k = term * s_.a_term(), channel = group * s_.output_channels_ + k;
       float* to = packed_ + (group * terms + term) * rows();
       for (int64_t n = 0; n < s_.batch_; ++n, to += s_.pixels_) {
@@ -65,13 +71,32 @@ class DataRun {
   }
 
   void Job(const Block& block, const DataScratch& scratch) const {
+    if (s_.whole_) return WholeJob(block, scratch);
     ListProducts(scratch);
-    for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) MultiplyChunk(block, k, scratch);
+    Multiply(block, {0, block.lanes}, scratch.products, scratch);
     for (int64_t n = 0; n < s_.batch_; ++n) {
       for (int64_t c = 0; c < block.channels; c += s_.unit_) {
         AddProducts(n, c, std::min(s_.unit_, block.channels - c), scratch);
         Store(n, block, c, std::min(s_.unit_, block.channels - c), scratch);
       }
+    }
+  }
+
+  // Products are results: whole vectors are written where they belong, if they may be.
+  void WholeJob(const Block& block, const DataScratch& scratch) const {
+    const int64_t image = p_.input_result.strides[0], step = s_.blocks_.lane_step();
+    const int64_t channel = block.group * p_.geometry.group_input_channels() + block.first;
+    const int64_t offset = channel * s_.taps_, vector = s_.blocks_.vector_lanes();
+    float* direct = result_.Direct(offset, 1);
+    const Lanes whole{0, direct == nullptr ? 0 : block.lanes / vector * vector}, rest{whole.end, block.lanes};
+    for (int64_t n = 0; n < s_.batch_; ++n) scratch.result_offsets[n] = n * image;
+    if (whole.end > 0) Multiply(block, whole, direct, scratch);
+    if (rest.begin == rest.end) return;
+    for (int64_t n = 0; n < s_.batch_; ++n) scratch.result_offsets[n] = n * step;
+    Multiply(block, rest, scratch.products, scratch);
+    const kernels::Segment segment{0, 0, static_cast<int32_t>(rest.end - rest.begin)};
+    for (int64_t n = 0; n < s_.batch_; ++n) {
+      result_.Store(n * image + offset + rest.begin, &segment, 1, 1, scratch.products + n * step + rest.begin);
     }
   }
 
@@ -97,8 +122,18 @@ class DataRun {
     clear_to(s_.batch_ * s_.positions());
   }
 
+  // Of a block.
+  struct Lanes {
+    int64_t begin, end;
+  };
+
+  void Multiply(const Block& block, const Lanes& lanes, float* products, const DataScratch& scratch) const {
+    for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) MultiplyChunk(block, lanes, k, products, scratch);
+  }
+
   // Adds the terms of output channels from `k`.
-  void MultiplyChunk(const Block& block, int64_t k, const DataScratch& scratch) const {
+  void MultiplyChunk(const Block& block, const Lanes& of, int64_t k, float* products,
+                     const DataScratch& scratch) const {
     const int64_t outputs = std::min(s_.chunk_, s_.output_channels_ - k), stride = p_.weight.strides[0];
     const int64_t channel = block.group * s_.output_channels_ + k;
     const int64_t offset = channel * stride + block.first * s_.taps_, panel = s_.blocks_.panel_lanes();
@@ -113,18 +148,18 @@ class DataRun {
     operands.b_copy = scratch.weights;
     operands.b_copy_step = panel;
     operands.result_offsets = scratch.result_offsets;
-    for (int64_t lane = 0; lane < block.lanes; lane += panel) {
-      const int64_t lanes = std::min(panel, block.lanes - lane);
+    for (int64_t lane = of.begin; lane < of.end; lane += panel) {
+      const int64_t lanes = std::min(panel, of.end - lane);
       const bool in_place = !s_.paired() && lanes % s_.blocks_.vector_lanes() == 0;
       const float* direct = in_place ? weight_.Direct(offset + lane, 1) : nullptr;
       operands.b = scratch.weights + (s_.paired() ? lane : 0);
       operands.b_step = s_.paired() ? s_.blocks_.lane_step() : panel;
-      operands.c = scratch.products + lane;
+      operands.c = products + lane;
       if (!s_.paired() && direct == nullptr) {
         weight_.CopyRows(offset + lane, stride, outputs, lanes, scratch.weights, panel);
       }
       // Meanwhile the next panel: output channels are too far apart for the processor to foresee.
-      const bool more = !s_.paired() && lane + panel < block.lanes;
+      const bool more = !s_.paired() && lane + panel < of.end;
       operands.ahead = more ? weight_.Address(offset + lane + panel) : nullptr;
       MultiplyPanel(s_.blocks_.tiles(lanes), operands, direct, k > 0);
     }

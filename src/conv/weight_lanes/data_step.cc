@@ -28,6 +28,7 @@ constexpr double kWorkASum = 0.5;         // clearing and storing one
 constexpr double kWorkAPlane = 60;        // of results, copied as they are
 constexpr double kWorkAPlaneRow = 8;      // likewise
 constexpr double kWorkARow = 60;          // of results, otherwise
+constexpr double kWorkAPixel = 4;         // of output, copied alone
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
 
@@ -39,6 +40,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   batch_ = g.batch;
   pixels_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   taps_ = g.taps();
+  whole_ = CoversInput(g, problem.input_result);
   output_channels_ = g.group_output_channels();
   const int64_t most_lanes = std::clamp<int64_t>(kProductFloats / (batch_ * positions()), 32, kMostLanes);
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, batch_ * pixels_,
@@ -69,14 +71,15 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const bool plain = problem.weight.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double sums = static_cast<double>(g.batch * g.group_input_channels() * shifts_.floats());
+  const double added = lanes * static_cast<double>(batch_ * positions()) * kWorkAProduct + sums * kWorkASum +
+                       planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow);
   return static_cast<double>(g.groups) *
          (rows * vectors * outputs * term / kEfficiency +
           lanes * outputs *
               (dot_rate_ > 0 ? kWorkAPair / 2
                : plain       ? kWorkAWeight
                              : kWorkAConverted) +
-          lanes * static_cast<double>(batch_ * positions()) * kWorkAProduct + sums * kWorkASum +
-          planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow) +
+          (whole_ ? rows * outputs * kWorkAPixel : added) +
           chunks * (rows * vectors * kWorkATileVector + calls * panels * kWorkATileCall));
 }
 

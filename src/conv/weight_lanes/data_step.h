@@ -4,7 +4,8 @@
 //       output[output channel][pixel] * weight[output channel][input channel, tap]
 // reads every weight once, where it stands. The products of a few input channels are then transposed, so that pixels
 // lie side by side, and added, tap by tap, to where they belong: planes of sums wide enough for every tap, of which
-// the padding is not stored. With BF16 dot products a term of the sum is a pair of output channels.
+// the padding is not stored. Where the kernel covers the input, products are results and written where they belong.
+// With BF16 dot products a term of the sum is a pair of output channels.
 #ifndef CANOPY_CONV_WEIGHT_LANES_DATA_STEP_H_
 #define CANOPY_CONV_WEIGHT_LANES_DATA_STEP_H_
 
@@ -44,13 +45,15 @@ class DataStep : public Step {
   double Estimate(const ConvProblem& problem) const;
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
   bool paired() const { return dot_rate_ > 0; }
-  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }                   // output channels
-  int64_t positions() const { return base::RoundUp(shifts_.run, 16); }       // of an image's products
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // output channels
+  // Of an image's products.
+  int64_t positions() const { return whole_ ? 1 : base::RoundUp(shifts_.run, 16); }
   int64_t sum_floats() const { return base::RoundUp(shifts_.floats(), 4); }  // of a channel
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   Shifts shifts_;
   double dot_rate_ = 0;  // 0: FP32 multiply-adds
+  bool whole_ = false;   // the products of an image are its result
   int64_t batch_ = 0, pixels_ = 0, taps_ = 1;
   int64_t output_channels_ = 0;  // of a group
   Blocks blocks_;

@@ -55,6 +55,15 @@ struct Slab {
   Extent3 first{}, at{}, count{};  // `count` input coordinates from `first` on stand at `at`
 };
 
+// Whether the kernel covers an image of `input` and nothing else, and the image is one run: element by element that of
+// the weights.
+inline bool CoversInput(const Geometry& g, const Operand& input) {
+  const auto& s = input.strides;
+  return g.kernel == g.input_size && g.output_size == Extent3{1, 1, 1} && g.pad_begin == Extent3{0, 0, 0} &&
+         g.dilation == Extent3{1, 1, 1} && s[4] == 1 && s[3] == g.kernel[2] && s[2] == g.kernel[1] * g.kernel[2] &&
+         s[1] == g.taps();
+}
+
 }  // namespace canopy::conv::weight_lanes
 
 #endif  // CANOPY_CONV_WEIGHT_LANES_SHIFTS_H_

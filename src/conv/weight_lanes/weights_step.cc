@@ -26,14 +26,6 @@ constexpr double kWorkAResult = 0.35;    // writing one
 constexpr double kWorkAConverted = 0.7;  // likewise
 constexpr double kWorkATileCall = 30;
 
-// Whether the kernel covers the input, which is one run.
-bool CoversInput(const Geometry& g, const Operand& input) {
-  const auto& s = input.strides;
-  return g.kernel == g.input_size && g.output_size == Extent3{1, 1, 1} && g.pad_begin == Extent3{0, 0, 0} &&
-         g.dilation == Extent3{1, 1, 1} && s[4] == 1 && s[3] == g.kernel[2] && s[2] == g.kernel[1] * g.kernel[2] &&
-         s[1] == g.taps();
-}
-
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
