@@ -22,26 +22,60 @@ void DataLister::Taps(const Extent3& term, const Extent3& phase, int64_t tap_flo
   });
 }
 
+int DataLister::LastTiles(const Box& box) const {
+  const Extent3 tiles = t_.Tiles(s_.phase_size_);
+  int bits = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool last = t_.axes[axis].window > 1 && box.first[axis + 1] + box.count[axis + 1] == tiles[axis];
+    bits |= last ? t_.KindBit(axis) : 0;
+  }
+  return bits;
+}
+
+int DataLister::KindOf(const Box& box, int last, const Extent3& window) const {
+  int bits = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    const int64_t tiles = box.count[axis + 1];
+    const bool is_last = t_.axes[axis].window > 1 && window[axis] % tiles + 1 == tiles;
+    bits |= is_last ? t_.KindBit(axis) & last : 0;
+  }
+  return bits;
+}
+
+Extent3 DataLister::PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const) const {
+  Extent3 count;
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool last = t_.axes[axis].window > 1 && (kind & t_.KindBit(axis)) != 0;
+    count[axis] = (t_.axes[axis].*pixels)(last);
+  }
+  return count;
+}
+
 void DataLister::Windows(const Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const {
   const auto& axes = t_.axes;
   Extent3 first;  // of the first window, in the slab
   for (int axis = 0; axis < 3; ++axis) {
     first[axis] = box.first[axis + 1] * axes[axis].tile * axes[axis].stride + s_.shift_[axis] - shape.axes[axis].begin;
   }
-  const std::array<int64_t, 10> key = {
-      box.count[0], box.count[1], box.count[2],        box.count[3],        first[0],
-      first[1],     first[2],     shape.axes[0].count, shape.axes[1].count, shape.axes[2].count};
+  const int last = LastTiles(box);
+  const std::array<int64_t, 11> key = {
+      box.count[0], box.count[1],        box.count[2],        box.count[3],        first[0], first[1],
+      first[2],     shape.axes[0].count, shape.axes[1].count, shape.axes[2].count, last};
   if (scratch.listed->windows == key) return;
   scratch.listed->windows = key;
   const auto begin = [&](int axis, int64_t index) {
     return first[axis] + axes[axis].WindowBegin(index, box.count[axis + 1]);
   };
-  int64_t* offsets = scratch.window_offsets;
+  int64_t *list = scratch.window_offsets, *kinds = scratch.window_kinds;
   for (int64_t n = 0; n < box.count[0]; ++n) {
     ForEach({s_.windows(box.count, 0), s_.windows(box.count, 1), s_.windows(box.count, 2)},
             [&](int64_t d, int64_t h, int64_t w) {
               const int64_t depth = begin(0, d), row = begin(1, h), column = begin(2, w);
-              ForEach({axes[0].window, axes[1].window, axes[2].window}, [&](int64_t i, int64_t j, int64_t k) {
+              const int kind = KindOf(box, last, {d, h, w});
+              int64_t* offsets = list;
+              list += t_.window();
+              *kinds++ = kind;
+              ForEach(PixelsOf(kind, &AxisTiling::window_pixels), [&](int64_t i, int64_t j, int64_t k) {
                 const int64_t z = depth + i * axes[0].pixel_step(), y = row + j * axes[1].pixel_step();
                 const int64_t x = column + k * axes[2].pixel_step();
                 const bool exists = z >= 0 && z < shape.axes[0].count && y >= 0 && y < shape.axes[1].count && x >= 0 &&
@@ -60,19 +94,27 @@ void DataLister::Tiles(const Box& box, int64_t lanes, const DataScratch& scratch
     first[axis] = box.first[axis + 1] * axes[axis].tile * axes[axis].phases - s_.missing_[axis] - range.begin;
     results[axis] = range.count;
   }
-  const std::array<int64_t, 11> key = {box.count[0], box.count[1], box.count[2], box.count[3], first[0], first[1],
-                                       first[2],     results[0],   results[1],   results[2],   lanes};
+  const int last = LastTiles(box);
+  const std::array<int64_t, 12> key = {box.count[0], box.count[1], box.count[2], box.count[3], first[0], first[1],
+                                       first[2],     results[0],   results[1],   results[2],   lanes,    last};
   if (scratch.listed->tiles == key) return;
   scratch.listed->tiles = key;
+  scratch.listed->rows = {};
   int64_t tile = 0;
   for (int64_t n = 0; n < box.count[0]; ++n) {
     ForEach({box.count[1], box.count[2], box.count[3]}, [&](int64_t d, int64_t h, int64_t w) {
-      scratch.row_offsets[tile] = Window(box, n, d, h, w) * s_.padded_sources_;
-      scratch.sum_offsets[tile] = tile * lanes;
+      const int kind = KindOf(box, last, {d, h, w});
+      scratch.tile_kinds[tile] = kind;
+      for (int without = 0; without < Tiling::kKinds; ++without) {
+        if ((kind & without) != 0) continue;
+        const int64_t row = scratch.listed->rows[without]++;
+        scratch.row_offsets[without][row] = Window(box, n, d, h, w) * s_.padded_sources_;
+        scratch.sum_offsets[without][row] = tile * lanes;
+      }
       for (int64_t phase = 0; phase < t_.phases(); ++phase) {
         const Extent3 at = t_.PhaseAt(phase);
         int64_t* offsets = scratch.tile_offsets + (phase * box.positions() + tile) * t_.tile();
-        ForEach({axes[0].tile, axes[1].tile, axes[2].tile}, [&](int64_t i, int64_t j, int64_t k) {
+        ForEach(PixelsOf(kind, &AxisTiling::tile_results), [&](int64_t i, int64_t j, int64_t k) {
           const int64_t z = first[0] + axes[0].Result(d, i, at[0]), y = first[1] + axes[1].Result(h, j, at[1]);
           const int64_t x = first[2] + axes[2].Result(w, k, at[2]);
           const bool exists = z >= 0 && z < results[0] && y >= 0 && y < results[1] && x >= 0 && x < results[2];

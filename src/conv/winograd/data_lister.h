@@ -39,6 +39,12 @@ class DataLister {
   }
 
  private:
+  // Along which axes the box's last tiles are the tensor's, as bits of a kind of tile.
+  int LastTiles(const channel_lanes::Box& box) const;
+  // The kind of tile to which a window of the box, or its tile, belongs.
+  int KindOf(const channel_lanes::Box& box, int last, const Extent3& window) const;
+  Extent3 PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const) const;
+
   const DataStep& s_;
   const Tiling& t_;
 };

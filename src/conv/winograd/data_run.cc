@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -14,7 +15,8 @@ namespace {
 
 using channel_lanes::Box;
 
-constexpr int64_t kMostTaps = 16;  // of a term
+constexpr int64_t kMostTaps = 16;   // of a term
+constexpr int64_t kLineBytes = 64;  // of a cache
 
 }  // namespace
 
@@ -41,6 +43,7 @@ class DataRun {
   // Whether every result is finite.
   bool Run() {
     found_ = 0;
+    for (int64_t point = 0; point < t_.points(); ++point) without_[point] = t_.KindsWithout(t_.PointAt(point));
     for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
     const int64_t boxes = s_.boxes_.count(), batch = s_.batch_boxes_ > 0 ? s_.batch_boxes_ : boxes;
     const int64_t units = s_.units(p_.geometry);
@@ -67,28 +70,35 @@ class DataRun {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
     exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
       const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk;
-      TransformKernel(unit / panels, unit % panels, source, source, Scratch(worker), 0, t_.phases(),
+      const DataScratch scratch = Scratch(worker);
+      PackKernel(unit / panels, unit % panels, source, scratch, scratch.weights);
+      TransformKernel(unit % panels, source, scratch.weights, source, 0, t_.phases(),
                       kernels_ + (unit - first) * s_.unit_floats());
     });
   }
 
-  // Those of some source channels, to row `row` of every point and term, for phases [first, end).
-  void TransformKernel(int64_t group, int64_t panel, int64_t source, int64_t row, const DataScratch& scratch,
-                       int64_t first, int64_t end, float* to) const {
+  int64_t KernelSources(int64_t source) const { return std::min(kKernelChunk, s_.source_channels_ - source); }
+
+  // Those of kKernelChunk source channels, and a tap of zeros.
+  void PackKernel(int64_t group, int64_t panel, int64_t source, const DataScratch& scratch, float* packed) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes, results = s_.panels_.channels(panel);
-    const int64_t sources = std::min(kKernelChunk, s_.source_channels_ - source), taps = s_.weight_.taps;
-    const int64_t tap_floats = sources * lanes;
-    float* packed = scratch.weights;
+    const int64_t sources = KernelSources(source), tap_floats = sources * lanes;
     // Lanes of no channel are computed too, and must stay finite.
-    if (results < lanes) std::memset(packed, 0, static_cast<size_t>(taps * tap_floats) * sizeof(float));
+    const int64_t taps = results < lanes ? 0 : s_.weight_.taps;
+    std::memset(packed + taps * tap_floats, 0,
+                static_cast<size_t>((s_.weight_.taps + 1 - taps) * tap_floats) * sizeof(float));
     // The weights of a group lie along its output channels.
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
     channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
                                scratch.weight_offsets, packed);
-    if (taps < t_.phases() * t_.terms() * t_.taps()) {
-      std::memset(packed + taps * tap_floats, 0, static_cast<size_t>(tap_floats) * sizeof(float));
-    }
+  }
+
+  // To row `row` of every point and term, for phases [first, end).
+  void TransformKernel(int64_t panel, int64_t source, const float* packed, int64_t row, int64_t first, int64_t end,
+                       float* to) const {
+    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
+    const int64_t sources = KernelSources(source), tap_floats = sources * lanes;
     const kernels::WinogradInFn transform = t_.kernel_in();
     for (int64_t phase = first; phase < end; ++phase, to += s_.kernel_floats()) {
       float* rows = to + row * lanes;
@@ -139,15 +149,16 @@ class DataRun {
     channel_lanes::SlabShape shape = ShapeOf(box);
     lists_.Windows(box, shape, scratch);
     std::memset(scratch.slab, 0, static_cast<size_t>(shape.panel) * sizeof(float));
-    const kernels::WinogradInFn transform = t_.kernels().input;
+    std::array<kernels::WinogradInFn, Tiling::kKinds> transforms;
+    for (int kind = 0; kind < Tiling::kKinds; ++kind) transforms[kind] = t_.window_in(kind);
     for (int64_t c = begin; c < end; c += kSlabChannels) {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(kSlabChannels, end - c);
       channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + shape.panel);
       const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
       for (int64_t window = 0; window < s_.windows(box.count); ++window) {
-        transform(scratch.slab, scratch.window_offsets + window * t_.window(), lanes,
-                  windows + window * s_.padded_sources_ + c, s_.window_step());
+        transforms[scratch.window_kinds[window]](scratch.slab, scratch.window_offsets + window * t_.window(), lanes,
+                                                 windows + window * s_.padded_sources_ + c, s_.window_step());
       }
     }
   }
@@ -204,11 +215,17 @@ class DataRun {
       const int64_t group = unit / panels, panel = unit % panels;
       const DataScratch scratch = Scratch(worker);
       lists_.Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
+      const bool once = s_.packed_chunks() > 1;  // for all phases
+      for (int64_t k = 0; once && k < s_.source_channels_; k += kKernelChunk) {
+        PackKernel(group, panel, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
+      }
       for (int64_t phase = 0; phase < t_.phases(); ++phase) {
         for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
           const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
           for (int64_t k = 0; k < sources; k += kKernelChunk) {
-            TransformKernel(group, panel, c + k, k, scratch, phase, phase + 1, scratch.kernels);
+            float* packed = scratch.weights + (once ? (c + k) / kKernelChunk * s_.packed_floats() : 0);
+            if (!once) PackKernel(group, panel, c + k, scratch, packed);
+            TransformKernel(panel, c + k, packed, k, phase, phase + 1, scratch.kernels);
           }
           for (int64_t point = 0; point < t_.points(); ++point) {
             Multiply({panel, phase, point, c}, box, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
@@ -230,8 +247,10 @@ class DataRun {
                 const DataScratch& scratch) const {
     const auto& axes = t_.axes;
     const int64_t first = product.first, point = product.point;
+    const int without = without_[point];
+    const int64_t rows = scratch.listed->rows[without], *row_offsets = scratch.row_offsets[without];
     if (product_ != nullptr) {
-      return product_(windows + point * s_.window_step(), chunk_kernels, box.positions(),
+      return product_(windows + point * s_.window_step(), chunk_kernels, row_offsets, rows,
                       scratch.sums + point * s_.sum_step());
     }
     const kernels::GatherTiles& tiles = s_.panels_.tiles(product.panel, 0);
@@ -239,7 +258,7 @@ class DataRun {
     const Extent3 phase = t_.PhaseAt(product.phase), at = t_.PointAt(point);
     Extent3 step;
     for (int axis = 0; axis < 3; ++axis) step[axis] = axes[axis].term_step(box.count[axis + 1]);
-    kernels::GatherRun runs[kMostTerms];
+    kernels::GatherRun runs[kMostTerms]{};
     int64_t term = 0, count = 0;
     ForEach({axes[0].terms, axes[1].terms, axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
       const int64_t kernel = term++ * s_.kernel_channels() * tiles.lanes;
@@ -257,22 +276,29 @@ class DataRun {
     operands.b = chunk_kernels;
     operands.b_step = tiles.lanes;
     operands.c = scratch.sums + point * s_.sum_step();
-    const int64_t rows = box.positions(), calls = base::CeilDiv(rows, tiles.most_rows);
+    const int64_t calls = base::CeilDiv(rows, tiles.most_rows);
+    // Windows of all boxes are beyond the L2: those of the next point are asked for meanwhile.
+    const int64_t next = windows_ != nullptr && point + 1 < t_.points() ? s_.window_step() : 0;
+    operands.ahead_step = kLineBytes;
+    operands.ahead_terms = std::max<int64_t>(1, sources * int64_t{sizeof(float)} / kLineBytes);
+    operands.ahead_row = s_.padded_sources_ * int64_t{sizeof(float)};
     for (int64_t call = 0; call < calls; ++call) {
       const int64_t begin = call * rows / calls, end = (call + 1) * rows / calls;
-      operands.row_offsets = scratch.row_offsets + begin;
-      operands.result_offsets = scratch.sum_offsets + begin;
-      tiles.scattered[end - begin](operands, first > 0);
+      operands.row_offsets = row_offsets + begin;
+      operands.result_offsets = scratch.sum_offsets[without] + begin;
+      operands.ahead = operands.a + next + runs[0].a + row_offsets[begin];
+      (next > 0 ? tiles.scattered_ahead : tiles.scattered)[end - begin](operands, first > 0);
     }
   }
 
   // From the sums to results.
   void TransformBack(int64_t panel, int64_t phase, const Box& box, const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    const kernels::WinogradOutFn transform = t_.result_out();
+    std::array<kernels::WinogradOutFn, Tiling::kKinds> transforms;
+    for (int kind = 0; kind < Tiling::kKinds; ++kind) transforms[kind] = t_.result_out(kind);
     const int64_t* offsets = scratch.tile_offsets + phase * box.positions() * t_.tile();
     for (int64_t tile = 0; tile < box.positions(); ++tile, offsets += t_.tile()) {
-      transform(scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles, offsets);
+      transforms[scratch.tile_kinds[tile]](scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles, offsets);
     }
   }
 
@@ -327,9 +353,10 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   char* scratch_;
-  float* kernels_;                      // nullptr: each job has its own
-  float* windows_;                      // likewise
-  kernels::WinogradProductFn product_;  // or nullptr: tiles of the panel
+  float* kernels_;                                         // nullptr: each job has its own
+  float* windows_;                                         // likewise
+  std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
+  kernels::WinogradProductFn product_;                     // or nullptr: tiles of the panel
   int32_t& found_;
   LineReader source_, weight_;
   LineWriter result_;

@@ -32,9 +32,10 @@ constexpr double kSharedPart = 0.15;                // of the tensors' bytes
 constexpr double kEfficiency = 0.95;      // of the products
 constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkAPoint = 150;       // of a box, panel and chunk, before its calls
 constexpr double kWorkATileVector = 2;    // adding to one vector of a sum
 constexpr double kWorkAKernelVector = 3;  // bringing one vector of a kernel from the L3, once a box
-constexpr double kWorkAPackedWeight = 1;
+constexpr double kWorkAPackedWeight = 3;
 constexpr double kWorkASlabElem = 1.3;
 constexpr double kWorkAStore = 1.2;
 constexpr double kWorkAConvertedStore = 3;  // likewise
@@ -100,11 +101,12 @@ void DataStep::ChooseTiling(const Geometry& g) {
   take(best);
 }
 
-// Result y of phase a is number (y + pad - a) / phases of its phase, and number i meets source pixels i - t.
+// Result y is number (y + missing) / phases of its phase. Number i of the last phase meets source pixels i + shift to
+// i + shift + taps - 1, of the others some of these.
 void DataStep::Place(const Geometry& g) {
   for (int axis = 0; axis < 3; ++axis) {
     const AxisTiling& along = tiling_.axes[axis];
-    const int64_t pad = g.pad_begin[axis], first = pad / along.phases;
+    const int64_t pad = g.pad_begin[axis];
     phase_size_[axis] = result_size_[axis];
     missing_[axis] = 0;
     if (forward_) {
@@ -112,10 +114,11 @@ void DataStep::Place(const Geometry& g) {
     } else if (along.phases == 1) {
       shift_[axis] = pad - (along.kernel - 1) * along.dilation;
     } else {
-      phase_size_[axis] = result_size_[axis] == 0 ? 0 : (result_size_[axis] - 1 + pad) / along.phases - first + 1;
-      missing_[axis] = pad % along.phases;
-      shift_[axis] = first - (along.taps - 1);
+      missing_[axis] = pad % along.phases - along.phase_pad;
+      phase_size_[axis] = result_size_[axis] == 0 ? 0 : CeilDiv(result_size_[axis] + missing_[axis], along.phases);
+      shift_[axis] = (along.phases - 1 + pad - missing_[axis]) / along.phases - (along.taps - 1);
     }
+    tiling_.axes[axis].Fit(phase_size_[axis]);
   }
 }
 
@@ -233,10 +236,17 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const double chunks = static_cast<double>(CeilDiv(source_channels_, terms_chunk_));
   const int64_t rows_a_call = small() ? boxes_.positions() : panels_.most_rows();
   const double calls = boxes * static_cast<double>(CeilDiv(boxes_.positions(), rows_a_call) * panels_.blocks());
-  const double products =
-      static_cast<double>(tiling_.products()) * sources * vectors *
-          (tiles / (vectors == 1 && !small() ? kEfficiencyOfOne : kEfficiency) + boxes * kWorkAKernelVector) +
-      points * phases * chunks * (tiles * vectors * kWorkATileVector + calls * kWorkATileCall);
+  double tile_products = static_cast<double>(g.batch), kernel_vectors = boxes;
+  for (int axis = 0; axis < 3; ++axis) {
+    tile_products *= tiling_.axes[axis].Products(phase_size_[axis]);
+    kernel_vectors *= static_cast<double>(tiling_.axes[axis].products());
+  }
+  const double products = sources * vectors *
+                              (tile_products / (vectors == 1 && !small() ? kEfficiencyOfOne : kEfficiency) +
+                               kernel_vectors * kWorkAKernelVector) +
+                          points * phases * chunks *
+                              (tiles * vectors * kWorkATileVector + calls * kWorkATileCall +
+                               boxes * static_cast<double>(panels_.blocks()) * kWorkAPoint);
   const double windows_a_tile = static_cast<double>(windows(box)) / box_tiles;
   const double share = points / kWorkPoints;
   const double window_work =
@@ -272,15 +282,19 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
   scratch.sums = carver.Take<float>(tiling_.points() * sum_step());
   scratch.tiles = carver.Take<float>((tiles * tiling_.phases() * tiling_.tile() + 1) * lanes);
-  scratch.weights = carver.Take<float>((weight_.taps + 1) * kKernelChunk * lanes);
+  scratch.weights = carver.Take<float>(packed_chunks() * packed_floats());
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, channel_lanes::kLines));
   scratch.window_offsets = carver.Take<int64_t>(windows(box) * tiling_.window());
   scratch.tile_offsets = carver.Take<int64_t>(tiling_.phases() * tiles * tiling_.tile());
-  scratch.row_offsets = carver.Take<int64_t>(tiles);
-  scratch.sum_offsets = carver.Take<int64_t>(tiles);
+  scratch.window_kinds = carver.Take<int64_t>(windows(box));
+  scratch.tile_kinds = carver.Take<int64_t>(tiles);
+  for (int kind = 0; kind < Tiling::kKinds; ++kind) {
+    scratch.row_offsets[kind] = carver.Take<int64_t>(tiles);
+    scratch.sum_offsets[kind] = carver.Take<int64_t>(tiles);
+  }
   scratch.listed = carver.Take<DataLists>(1);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;

@@ -37,8 +37,9 @@ inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a
 
 // For which boxes the lists of offsets in a thread's working memory are.
 struct DataLists {
-  std::array<int64_t, 10> windows;
-  std::array<int64_t, 11> tiles;
+  std::array<int64_t, Tiling::kKinds> rows;  // in the lists of rows
+  std::array<int64_t, 11> windows;
+  std::array<int64_t, 12> tiles;
 };
 
 // One thread's working memory.
@@ -54,8 +55,10 @@ struct DataScratch {
   int64_t* weight_offsets;
   int64_t* window_offsets;  // [window][its pixel] in the slab
   int64_t* tile_offsets;    // [phase][tile][its result]
-  int64_t* row_offsets;     // of every tile
-  int64_t* sum_offsets;
+  int64_t* window_kinds;    // Tiling::kKinds
+  int64_t* tile_kinds;
+  // Of the tiles that share no bit with each of the kinds.
+  std::array<int64_t*, Tiling::kKinds> row_offsets, sum_offsets;
   DataLists* listed;
 };
 
@@ -112,6 +115,11 @@ class DataStep : public Step {
   int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
   int64_t kernel_step() const {
     return tiling_.terms() * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
+  }
+  // Of kKernelChunk source channels of a panel; and how many such, where a job keeps them for phase after phase.
+  int64_t packed_floats() const { return (weight_.taps + 1) * kKernelChunk * panels_.panel_lanes(); }
+  int64_t packed_chunks() const {
+    return block_units_ == 0 && tiling_.phases() > 1 ? base::CeilDiv(source_channels_, kKernelChunk) : 1;
   }
   int64_t window_floats() const { return tiling_.points() * window_step(); }
   int64_t kernel_floats() const { return tiling_.points() * kernel_step(); }  // of a phase

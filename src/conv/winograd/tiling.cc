@@ -11,6 +11,22 @@ constexpr int64_t kMostCombs = 512, kMostCombsOfSquares = 16;
 // Which axes are transformed, as bits; planes first.
 constexpr unsigned kAxisChoices[] = {0b110, 0b101, 0b011, 0b100, 0b010, 0b001};
 
+// Moves the phases where that fits their results better.
+void AlignPhases(const Geometry& g, int axis, AxisTiling* along) {
+  const int64_t stride = along->phases, pad = g.pad_begin[axis] % stride, results = g.input_size[axis];
+  AxisTiling aligned = *along;
+  aligned.phase_pad = pad;
+  for (int64_t phase = 0; phase < stride; ++phase) {
+    const int64_t offsets = base::CeilDiv(along->kernel - (phase + pad) % stride, stride);
+    if (offsets + aligned.Lag(phase) > along->taps) return;
+  }
+  aligned.Fit(base::CeilDiv(results, stride));
+  along->Fit(base::CeilDiv(results + pad, stride));
+  if (aligned.Products(base::CeilDiv(results, stride)) < along->Products(base::CeilDiv(results + pad, stride))) {
+    *along = aligned;
+  }
+}
+
 // Whether an axis is served by tiles under `taps` kernel offsets at a time.
 bool Transform(const Geometry& g, bool forward, int axis, int64_t taps, AxisTiling* along) {
   const int64_t kernel = g.kernel[axis], stride = g.stride[axis];
@@ -23,7 +39,9 @@ bool Transform(const Geometry& g, bool forward, int axis, int64_t taps, AxisTili
   }
   (forward ? along->terms : along->phases) = stride;
   if (forward) along->stride = stride;
-  return stride <= kMostStride && g.dilation[axis] == 1 && kernel > stride && kernel <= taps * stride;
+  if (stride > kMostStride || g.dilation[axis] > 1 || kernel <= stride || kernel > taps * stride) return false;
+  if (!forward) AlignPhases(g, axis, along);
+  return true;
 }
 
 }  // namespace

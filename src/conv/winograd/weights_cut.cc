@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How weight gradients are cut: every cut of a short list is priced, and the cheapest that fits is taken.
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked_math.h"
 #include "conv/winograd/weights_step.h"
@@ -34,6 +35,7 @@ constexpr double kEfficiency = 0.92;  // of the products
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkASum = 4;  // adding a vector of products
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkAPoint = 30;  // of a chunk, before its tile calls
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkAPartial = 1;     // adding one element of a segment
 constexpr double kWorkARegion = 40000;  // threads wait for one another, and for what others wrote
@@ -192,11 +194,15 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
     }
     pairs *= static_cast<double>(planes);
   }
+  const double whole = points * static_cast<double>(grid_[0] * grid_[1] * grid_[2]);
+  pairs *= shape_.Products(g_.output_size) / whole;  // those at the ends have fewer points
   const double sums = chunks * depths * static_cast<double>(cut.most_sums());
   const double calls = sums * points * channels / cut.lanes.most_rows() * vectors * kVector /
                        static_cast<double>(cut.lanes.panel_lanes());
-  const double products =
-      points * channels * vectors * (pairs / kEfficiency + sums * kWorkASum) + calls * kWorkATileCall;
+  const double pairs_of_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel)) *
+                                 std::ceil(vectors * kVector / static_cast<double>(cut.lanes.panel_lanes()));
+  const double products = points * channels * vectors * (pairs / kEfficiency + sums * kWorkASum) +
+                          calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint;
   const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
   const double turns = segments * static_cast<double>(CeilDiv(cut.segment_chunks, cut.turn_chunks()));
   const double back = channels * vectors *

@@ -19,6 +19,7 @@ struct WeightsPieces::Piece {
   SlabShape slab;
   Extent3 first;  // pixel of the slab with which tile 0 begins
   Extent3 tiles;
+  TileKinds kinds;
 };
 
 void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels,
@@ -30,51 +31,60 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   const SlabShape& slab = piece.slab;
   LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
   std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
-  const kernels::WinogradKernels& kernels = kernels::Winograd(cut_.shape.axes);
   const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
   const int64_t first = place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles;
   const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
   const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
   ListPixels(piece, scratch);
-  const auto transform_all = [&](kernels::WinogradInFn transform, const int64_t* offsets, int64_t pixels, float* to) {
-    to += first * slab.panel;
-    for (int64_t tile = 0; tile < slice_tiles; ++tile) {
-      transform(scratch.slab, offsets + tile * pixels, lanes, to + tile * slab.panel, step);
-    }
-  };
   const WeightsShape& shape = cut_.shape;
-  if (!piece.inputs) {
-    transform_all(kernels.kernel[kWindow + 1 - shape.side], scratch.output_offsets, shape.tile_pixels(),
-                  tiles.outputs + cut_.outputs_at(block.lanes, piece.panel));
-    return;
+  const int64_t* offsets = piece.inputs ? scratch.input_offsets : scratch.output_offsets;
+  for (int64_t part = 0; part < (piece.inputs ? shape.parts() : 1); ++part) {
+    float* to = piece.inputs ? tiles.inputs + (part * cut_.input_panels + piece.panel) * cut_.inputs_floats()
+                             : tiles.outputs + cut_.outputs_at(block.lanes, piece.panel);
+    to += first * slab.panel;
+    for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
+      const kernels::WinogradInFn transform = piece.inputs ? shape.window_in(kind) : shape.outputs_in(kind);
+      const int64_t pixels = Pixels(piece, kind);
+      for (int64_t tile = 0; tile < piece.kinds[kind].tiles(); ++tile) {
+        transform(scratch.slab, offsets, lanes, to, step);
+        offsets += pixels;
+        to += slab.panel;
+      }
+    }
   }
-  for (int64_t part = 0; part < shape.parts(); ++part) {
-    transform_all(kernels.input, scratch.input_offsets + part * slice_tiles * shape.points(), shape.points(),
-                  tiles.inputs + (part * cut_.input_panels + piece.panel) * cut_.inputs_floats());
-  }
+}
+
+// Of a tile.
+int64_t WeightsPieces::Pixels(const Piece& piece, int kind) const {
+  const Extent3 extent = piece.inputs ? cut_.shape.WindowOf(kind) : cut_.shape.OutputsOf(kind);
+  return extent[0] * extent[1] * extent[2];
 }
 
 // Most pieces are alike.
 void WeightsPieces::ListPixels(const Piece& piece, const WeightsScratch& scratch) const {
   const SlabShape& slab = piece.slab;
   const WeightsShape& shape = cut_.shape;
-  const std::array<int64_t, 10> key = {slab.panel,     slab.axes[0].count, slab.axes[1].count, slab.axes[2].count,
-                                       piece.first[0], piece.first[1],     piece.first[2],     piece.tiles[0],
-                                       piece.tiles[1], piece.tiles[2]};
-  std::array<int64_t, 10>& listed = piece.inputs ? scratch.listed->inputs : scratch.listed->outputs;
+  const std::array<int64_t, 12> key = {slab.panel,         slab.axes[0].count,     slab.axes[1].count,
+                                       slab.axes[2].count, piece.first[0],         piece.first[1],
+                                       piece.first[2],     piece.tiles[0],         piece.tiles[1],
+                                       piece.tiles[2],     piece.kinds[0].tiles(), piece.kinds[1].tiles()};
+  std::array<int64_t, 12>& listed = piece.inputs ? scratch.listed->inputs : scratch.listed->outputs;
   if (listed == key) return;
   listed = key;
-  if (!piece.inputs) {
-    ListTilePixels(slab, {piece.first, shape.tile, shape.tile, shape.dilation, shape.dilation}, piece.tiles,
-                   scratch.output_offsets);
-    return;
-  }
-  const int64_t tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
-  for (int64_t part = 0; part < shape.parts(); ++part) {
-    Extent3 begin = shape.InputsOf(shape.PartAt(part));
-    for (int axis = 0; axis < 3; ++axis) begin[axis] += piece.first[axis];
-    ListTilePixels(slab, {begin, shape.tile, shape.window, shape.InputStep(), shape.dilation}, piece.tiles,
-                   scratch.input_offsets + part * tiles * shape.points());
+  int64_t* offsets = piece.inputs ? scratch.input_offsets : scratch.output_offsets;
+  for (int64_t part = 0; part < (piece.inputs ? shape.parts() : 1); ++part) {
+    for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
+      const KindTiles& tiles = piece.kinds[kind];
+      const Extent3 dilation = shape.dilation, step = piece.inputs ? shape.InputStep() : dilation;
+      TileLattice lattice{piece.first, shape.tile, piece.inputs ? shape.WindowOf(kind) : shape.OutputsOf(kind), step,
+                          dilation};
+      const Extent3 inputs = piece.inputs ? shape.InputsOf(shape.PartAt(part)) : Extent3{};
+      for (int axis = 0; axis < 3; ++axis) {
+        lattice.first[axis] = lattice.Begin(axis, tiles.first[axis]) + inputs[axis];
+      }
+      ListTilePixels(slab, lattice, tiles.count, offsets);
+      offsets += tiles.tiles() * Pixels(piece, kind);
+    }
   }
 }
 
@@ -102,6 +112,7 @@ bool WeightsPieces::Find(const WeightsBlock& block, const TileBand& band, const 
   }
   slab.first_image = band.image;
   slab.images = 1;
+  piece->kinds = s_.KindsOf(band);
   TakePixels(band, piece);
   return true;
 }

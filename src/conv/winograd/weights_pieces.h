@@ -51,6 +51,7 @@ class WeightsPieces {
   bool Find(const WeightsBlock& block, const TileBand& band, const WaitingPanels& panels, int64_t index,
             Piece* piece) const;
   void TakePixels(const TileBand& band, Piece* piece) const;
+  int64_t Pixels(const Piece& piece, int kind) const;
   void ListPixels(const Piece& piece, const WeightsScratch& scratch) const;
 
   const WeightsStep& s_;

@@ -33,7 +33,11 @@ class WeightsRun {
 
   // False: some result is not finite.
   bool Run() const {
-    for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
+    for (int worker = 0; worker < exec::ThreadCount(); ++worker) {
+      const WeightsScratch scratch = Scratch(worker);
+      *scratch.listed = {};
+      if (cut_.apart) *scratch.tiles.listed = kNoChunk;
+    }
     cut_.apart ? RunApart() : RunTogether();
     return nonfinite_->load(std::memory_order_relaxed) == 0;
   }
@@ -47,6 +51,7 @@ class WeightsRun {
     int worker;   // or kEveryone
   };
   static constexpr int kEveryone = -1;
+  static constexpr int64_t kNoChunk = -1;
 
   bool serial() const { return cut_.work < kSerialWork; }
   char* ScratchOf(int worker) const { return scratch_ + worker * s_.room_.scratch_bytes; }
@@ -72,6 +77,7 @@ class WeightsRun {
   // Block after block.
   void RunTogether() const {
     const Desk desk{s_.TilesAt(cut_, shared_, nullptr), cut_.deep() ? sums_ : nullptr, true, kEveryone};
+    *desk.tiles.listed = kNoChunk;
     for (int64_t index = 0; index < s_.Blocks(cut_); ++index) RunChunks(BlockAt(index), 0, cut_.chunks, desk);
   }
 
@@ -130,10 +136,17 @@ class WeightsRun {
       Each(desk, (chunk.end - chunk.begin) * pieces_.Count(panels), [&](int64_t piece, int worker) {
         pieces_.Transform(block, chunk, panels, piece, desk.tiles, Scratch(worker));
       });
-      for (int64_t depth = 0; depth < cut_.shape.depths; ++depth) ListSums(chunk, depth, desk.tiles);
+      if (*desk.tiles.listed != index) ListChunk(chunk, desk.tiles);
+      *desk.tiles.listed = index;
       Multiply(block, desk, done % turn != 0);
       const bool last = index + 1 == end;
       if (last || (done + 1) % turn == 0) Finish(block, desk, done < turn, last && desk.stores);
+    }
+  }
+
+  void ListChunk(const WeightsChunk& chunk, const WeightsTiles& tiles) const {
+    for (int64_t depth = 0; depth < cut_.shape.depths; ++depth) {
+      for (int without = 0; without < WeightsShape::kKinds; ++without) ListSums(chunk, depth, without, tiles);
     }
   }
 
@@ -144,34 +157,41 @@ class WeightsRun {
     return {inputs ? InputPanels(block) : 0, outputs ? cut_.lanes.panels(block.lanes) : 0};
   }
 
-  // visit(input tile, output tile, count) for the runs of tiles that meet under a depth of the kernel.
+  // visit(input tile, output tile, count) for the runs of tiles that meet under a depth of the kernel, but for the
+  // kinds that share a bit with `without`.
   template <class F>
-  void EachRun(const WeightsChunk& chunk, int64_t depth, const F& visit) const {
+  void EachRun(const WeightsChunk& chunk, int64_t depth, int without, const F& visit) const {
     for (int64_t index = chunk.begin; index < chunk.end; ++index) {
       const TileBand band = cut_.bands.At(index);
       const WeightsStep::Slices inputs = s_.InputSlices(band), outputs = s_.OutputSlices(band);
       const int64_t slice = band.count[1] * band.count[2] * (cut_.shape.in_depth() ? band.count[0] : 1);
       const int64_t shift = cut_.shape.in_depth() ? 0 : depth - p_.geometry.pad_begin[0];
       const int64_t place = index - chunk.begin;
+      const TileKinds kinds = s_.KindsOf(band);
       for (int64_t i = 0; i < outputs.count; ++i) {
         const int64_t input = (outputs.begin + i) * cut_.shape.depth_stride + shift - inputs.begin;
         if (input < 0 || input >= inputs.count) continue;
-        visit(place * cut_.band_inputs + input * slice, place * cut_.band_outputs + i * slice, slice);
+        for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
+          if ((kind & without) != 0 || kinds[kind].tiles() == 0) continue;
+          visit(place * cut_.band_inputs + input * slice + kinds[kind].slot,
+                place * cut_.band_outputs + i * slice + kinds[kind].slot, kinds[kind].tiles());
+        }
       }
     }
   }
 
   // Sums alike in length, of which there is one even where nothing meets.
-  void ListSums(const WeightsChunk& chunk, int64_t depth, const WeightsTiles& tiles) const {
+  void ListSums(const WeightsChunk& chunk, int64_t depth, int without, const WeightsTiles& tiles) const {
+    const int64_t list = depth * WeightsShape::kKinds + without;
     int64_t left = 0;
-    EachRun(chunk, depth, [&](int64_t, int64_t, int64_t count) { left += count; });
+    EachRun(chunk, depth, without, [&](int64_t, int64_t, int64_t count) { left += count; });
     int64_t sums_left = std::max<int64_t>(1, CeilDiv(left, kTilesASum));
-    tiles.sum_counts[depth] = sums_left;
-    TileSum* sum = tiles.sums + depth * cut_.most_sums();
-    kernels::GatherRun* runs = tiles.runs + depth * cut_.most_runs();
+    tiles.sum_counts[list] = sums_left;
+    TileSum* sum = tiles.sums + list * cut_.most_sums();
+    kernels::GatherRun* runs = tiles.runs + list * cut_.most_runs();
     *sum = {0, 0};
     int64_t room = left / sums_left;  // of the sum
-    EachRun(chunk, depth, [&](int64_t input, int64_t output, int64_t count) {
+    EachRun(chunk, depth, without, [&](int64_t input, int64_t output, int64_t count) {
       while (count > 0) {
         if (room == 0) {
           const int64_t next = sum->first + sum->count;
@@ -229,10 +249,11 @@ class WeightsRun {
     operands.b_step = lanes;
     operands.result_offsets = result_offsets;
     operands.ahead = operands.b;
-    const TileSum* sums = desk.tiles.sums + product.depth * cut_.most_sums();
+    const int64_t list = product.depth * WeightsShape::kKinds + cut_.shape.KindsWithout(product.point);
+    const TileSum* sums = desk.tiles.sums + list * cut_.most_sums();
     const int64_t calls = CeilDiv(rows, tiles.most_rows);  // alike in size
-    for (int64_t sum = 0; sum < desk.tiles.sum_counts[product.depth]; ++sum) {
-      operands.runs = desk.tiles.runs + product.depth * cut_.most_runs() + sums[sum].first;
+    for (int64_t sum = 0; sum < desk.tiles.sum_counts[list]; ++sum) {
+      operands.runs = desk.tiles.runs + list * cut_.most_runs() + sums[sum].first;
       operands.run_count = sums[sum].count;
       for (int64_t call = 0, row = 0; call < calls; ++call) {
         const int64_t count = (rows - row) / (calls - call);
@@ -273,17 +294,17 @@ class WeightsRun {
   }
 
   // From products to taps.
-  void TransformBack(const Desk& desk, int64_t first_input, int64_t rows, int64_t output_panel, float* taps) const {
+  void TransformBack(const Desk& desk, int64_t first_input, int64_t inputs, int64_t output_panel, float* taps) const {
     const WeightsShape& shape = cut_.shape;
     const int64_t lanes = cut_.row_lanes();
     const int64_t input_panel = first_input / cut_.inputs_panel, row = first_input % cut_.inputs_panel;
-    const auto transform = kernels::Winograd(shape.axes).results[shape.side];
+    const kernels::WinogradOutFn transform = shape.taps_out();
     const int64_t results = shape.axes == 1 ? shape.side : shape.side * shape.side;
     const int64_t nowhere = kStoreRows * shape.all_taps();
     for (int64_t product = 0; product < shape.products(); ++product) {
       const int64_t depth = product / shape.parts(), part = product % shape.parts();
       const float* products = ProductsOf(desk, depth, part, input_panel, output_panel) + row * lanes;
-      for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t r = 0; r < inputs; ++r) {
         const int64_t first = r * shape.all_taps() + depth * shape.taps();
         int64_t offsets[WeightsShape::kMostOffsets];
         for (int64_t i = 0; i < results; ++i) {

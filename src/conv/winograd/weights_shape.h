@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What weight gradients transform: one axis or two, where `side` offsets of the kernel come of tiles of 7 - side
-// outputs under 6 inputs. On the others a tile is one position. Where the depth is not transformed, each offset of the
-// kernel's depth is a product of its own over the same tiles: of output tiles by the input tiles that many depths
-// further.
+// outputs under 6 inputs; the last tile has as many as are left, and fewer points. On the others a tile is one
+// position. Where the depth is not transformed, each offset of the kernel's depth is a product of its own over the same
+// tiles: of output tiles by the input tiles that many depths further.
 //
 // A kernel is in parts, each a product of its own of the same output tiles by other input tiles. With a stride s, part
 // a is the offsets a, a + s, ..., which meet inputs of residue a (modulo s, from the padding's begin) alone, without
@@ -32,11 +32,11 @@ struct WeightsShape {
   explicit WeightsShape(const Geometry& g) {
     for (int64_t side = kernels::kLeastWinogradKernel; side <= kernels::kMostWinogradKernel; ++side) {
       const WeightsShape shape(g, side);
-      if (shape.served && (!served || shape.Multiplications(g) < Multiplications(g))) *this = shape;
+      if (shape.served && (!served || shape.Products(g.output_size) < Products(g.output_size))) *this = shape;
     }
   }
   WeightsShape(const Geometry& g, int64_t offsets_a_part) : side(offsets_a_part) {
-    bool rest = true;  // of the axes is served
+    bool others = true;  // are served
     for (int axis = 2; axis >= 0; --axis) {
       if (axes < 2 && Transform(g, axis)) {
         ++axes;
@@ -45,15 +45,16 @@ struct WeightsShape {
         kernel[axis] = g.kernel[axis];
         stride[axis] = g.stride[axis];
         dilation[axis] = g.dilation[axis];
+        rest[axis] = Rest(axis, g.output_size[axis]);
       } else if (axis == 0 && g.stride[0] <= g.kernel[0] && g.kernel[0] <= kMostDepths &&
                  (g.kernel[0] == 1 || g.dilation[0] == 1)) {
         depths = g.kernel[0];
         depth_stride = g.stride[0];
       } else {
-        rest = rest && g.kernel[axis] == 1 && g.stride[axis] == 1;
+        others = others && g.kernel[axis] == 1 && g.stride[axis] == 1;
       }
     }
-    served = rest && axes > 0 && parts() <= kMostParts;
+    served = others && axes > 0 && parts() <= kMostParts;
   }
 
   bool transforms(int axis) const { return window[axis] > 1; }
@@ -101,17 +102,74 @@ struct WeightsShape {
     }
     return true;
   }
-  int64_t NeededPoints() const {  // of all parts
+  // Which kinds of tiles have no numbers at a point: those that share a bit.
+  int KindsWithout(int64_t point) const {
+    int bits = 0;
+    for (int axis = 2; axis >= 0; --axis) {
+      if (!transforms(axis)) continue;
+      const int64_t at = point % kWindow;
+      if (at + 1 >= pixels(axis, true) && at + 1 < kWindow) bits |= KindBit(axis);
+      point /= kWindow;
+    }
+    return bits;
+  }
+  // Of a kind of tile, of a transformed axis: whether it is the last along that.
+  int KindBit(int axis) const {
+    int bit = 1;
+    for (int inner = axis + 1; inner < 3; ++inner) bit <<= transforms(inner) ? 1 : 0;
+    return bit;
+  }
+  int64_t pixels(int axis, bool last) const { return last ? rest[axis] + window[axis] - tile[axis] : window[axis]; }
+  Extent3 OutputsOf(int kind) const {
+    Extent3 outputs = tile;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (transforms(axis) && (kind & KindBit(axis)) != 0) outputs[axis] = rest[axis];
+    }
+    return outputs;
+  }
+  Extent3 WindowOf(int kind) const {
+    Extent3 pixels = OutputsOf(kind);
+    for (int axis = 0; axis < 3; ++axis) pixels[axis] += window[axis] - tile[axis];
+    return pixels;
+  }
+  kernels::WinogradInFn window_in(int kind) const {
+    const Sides sides = SidesOf(WindowOf(kind));
+    return kernels::Winograd(axes).input[sides.rows][sides.columns];
+  }
+  kernels::WinogradInFn outputs_in(int kind) const {
+    const Sides sides = SidesOf(OutputsOf(kind));
+    return kernels::Winograd(axes).kernel[sides.rows][sides.columns];
+  }
+  kernels::WinogradOutFn taps_out() const {
+    return kernels::Winograd(axes).results[kWindow + 1 - side][axes == 1 ? 1 : side][side];
+  }
+  int64_t NeededPoints() const {  // of all parts of a whole tile
     int64_t points = 1;
     for (int axis = 0; axis < 3; ++axis) {
       if (!transforms(axis)) continue;
       int64_t sum = 0;
-      for (int64_t part = 0; part < parts(axis); ++part) {
-        sum += Offsets(axis, part) < side ? kWindow - 1 : kWindow;
-      }
+      for (int64_t part = 0; part < parts(axis); ++part) sum += Offsets(axis, part) < side ? kWindow - 1 : kWindow;
       points *= sum;
     }
     return points;
+  }
+  // Of all parts and tiles of an image: pairs of a tile and a point.
+  double Products(const Extent3& outputs) const {
+    double products = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int64_t tiles = Tiles(axis, outputs[axis]);
+      if (!transforms(axis) || tiles == 0) {
+        products *= static_cast<double>(tiles);
+        continue;
+      }
+      int64_t sum = 0;
+      for (int64_t part = 0; part < parts(axis); ++part) {
+        const int64_t missing = Offsets(axis, part) < side ? 1 : 0;
+        sum += (tiles - 1) * (kWindow - missing) + pixels(axis, true) - missing;
+      }
+      products *= static_cast<double>(sum);
+    }
+    return products;
   }
   // Which tap result `index` of a product is, or `none`.
   int64_t TapOf(const Extent3& part, int64_t index, int64_t none) const {
@@ -127,26 +185,36 @@ struct WeightsShape {
     return tap;
   }
 
+  static constexpr int kKinds = 4;  // of tiles
+
   bool served = false;
   int axes = 0;                            // transformed
   int64_t side = 1;                        // kernel offsets of a part along each of them
   Extent3 tile{1, 1, 1}, window{1, 1, 1};  // outputs and inputs of a tile
+  Extent3 rest{1, 1, 1};                   // outputs of the last tile
   Extent3 kernel{1, 1, 1}, stride{1, 1, 1};
   Extent3 dilation{1, 1, 1};  // from each output of a tile to the next, as in tiling.h
   int64_t depths = 1;         // of the kernel, where those are products
   int64_t depth_stride = 1;   // likewise
 
  private:
+  struct Sides {
+    int64_t rows, columns;  // a line has one row
+  };
+  Sides SidesOf(const Extent3& extent) const {
+    const int64_t columns = extent[transforms(2) ? 2 : transforms(1) ? 1 : 0];
+    return {extent[0] * extent[1] * extent[2] / columns, columns};
+  }
   bool Transform(const Geometry& g, int axis) const {
     if (g.kernel[axis] < kernels::kLeastWinogradKernel || (g.stride[axis] > 1 && g.dilation[axis] > 1)) return false;
     const int64_t offsets = base::CeilDiv(g.kernel[axis], g.stride[axis]);
     return g.stride[axis] == 1 ? offsets <= kMostParts * side : offsets >= 2 && offsets <= side;
   }
-  // Of all tiles of an image and a pair of channels.
-  double Multiplications(const Geometry& g) const {
-    double count = static_cast<double>(NeededPoints());
-    for (int axis = 0; axis < 3; ++axis) count *= static_cast<double>(Tiles(axis, g.output_size[axis]));
-    return count;
+  // Tiles that lie in one another end in different places: those, and what a window of the fewest points has, hang
+  // over.
+  int64_t Rest(int axis, int64_t outputs) const {
+    if (dilation[axis] > 1 || outputs == 0) return tile[axis];
+    return std::max(outputs - (Tiles(axis, outputs) - 1) * tile[axis], kernels::kFewestWinogradPoints + 1 - side);
   }
 };
 

@@ -39,6 +39,32 @@ WeightsStep::Slices WeightsStep::InputSlices(const TileBand& band) const {
   return {begin, std::clamp<int64_t>(last, begin, g_.input_size[0]) - begin};
 }
 
+TileKinds WeightsStep::KindsOf(const TileBand& band) const {
+  TileKinds kinds;
+  int64_t slot = 0;
+  for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
+    KindTiles& tiles = kinds[kind];
+    tiles = {{}, band.count, slot};
+    if (!shape_.in_depth()) tiles.count[0] = 1;
+    int left = kind;  // bits that no axis has
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!shape_.transforms(axis)) continue;
+      const int bit = shape_.KindBit(axis);
+      left &= ~bit;
+      const bool ends = band.first[axis] + band.count[axis] == grid_[axis] && shape_.rest[axis] < shape_.tile[axis];
+      if ((kind & bit) != 0) {
+        tiles.first[axis] = band.count[axis] - 1;
+        tiles.count[axis] = ends ? 1 : 0;
+      } else if (ends) {
+        --tiles.count[axis];
+      }
+    }
+    if (left != 0) tiles.count[2] = 0;
+    slot += tiles.tiles();
+  }
+  return kinds;
+}
+
 WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const {
   channel_lanes::Carver carver(nullptr);
   const auto bytes = [&carver](int64_t count) {
@@ -61,14 +87,15 @@ WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const 
 
 WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
-  const int64_t depths = shape_.depths;
+  const int64_t lists = shape_.depths * WeightsShape::kKinds;
   WeightsTiles tiles;
   tiles.inputs = carver.Take<float>(shape_.parts() * cut.input_panels * cut.inputs_floats());
   tiles.outputs = carver.Take<float>(cut.output_blocks_kept() * cut.output_panels() * cut.outputs_floats());
   tiles.products = carver.Take<float>(shape_.products() * cut.block_products() * cut.products_floats());
-  tiles.runs = carver.Take<kernels::GatherRun>(depths * cut.most_runs());
-  tiles.sums = carver.Take<TileSum>(depths * cut.most_sums());
-  tiles.sum_counts = carver.Take<int64_t>(depths);
+  tiles.runs = carver.Take<kernels::GatherRun>(lists * cut.most_runs());
+  tiles.sums = carver.Take<TileSum>(lists * cut.most_sums());
+  tiles.sum_counts = carver.Take<int64_t>(lists);
+  tiles.listed = carver.Take<int64_t>(1);
   if (bytes != nullptr) *bytes = carver.used();
   return tiles;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights of kernels with offsets along one axis or two, F(2, 5) to F(5, 2) along each: the gradient of the
-// output is cut into tiles of 5 to 2 an axis, each under a tile of 6 of the input. With the tiles transformed to 6 points
-// an axis,
+// output is cut into tiles of 5 to 2 an axis, each under a tile of 6 of the input. With the tiles transformed to 6
+// points an axis,
 //   products[point][input channel][output channel] = sum over tiles of inputs[point][tile][input channel] *
 //                                                    outputs[point][tile][output channel],
 // and a transform back gives the taps, for each depth and part of the kernel (weights_shape.h). A chunk of tiles is
@@ -35,19 +35,28 @@ struct TileSum {
   int64_t first, count;
 };
 
+// The tiles of a slice of a band, by their kinds, which follow one another.
+struct KindTiles {
+  Extent3 first, count;  // of the slice's
+  int64_t slot;          // of the first, where they are stored
+  int64_t tiles() const { return count[0] * count[1] * count[2]; }
+};
+using TileKinds = std::array<KindTiles, WeightsShape::kKinds>;
+
 // Of one chunk and block.
 struct WeightsTiles {
   float* inputs;             // [part][panel][point][tile][channel of the panel]
   float* outputs;            // [panel][point][tile][channel of the panel]
   float* products;           // [kernel depth][part][input panel][output panel][point][input channel][output channel]
-  kernels::GatherRun* runs;  // [kernel depth][run]: which tiles meet
-  TileSum* sums;             // [kernel depth][sum]
-  int64_t* sum_counts;       // [kernel depth]
+  kernels::GatherRun* runs;  // [kernel depth][kinds left out][run]: which tiles meet
+  TileSum* sums;             // [kernel depth][kinds left out][sum]
+  int64_t* sum_counts;       // [kernel depth][kinds left out]
+  int64_t* listed;           // for which chunk these lists are
 };
 
 // For which pieces the lists of offsets in a thread's working memory are.
 struct PieceLists {
-  std::array<int64_t, 10> inputs, outputs;
+  std::array<int64_t, 12> inputs, outputs;
 };
 
 // One thread's working memory.
@@ -85,7 +94,8 @@ struct WeightsCut {
   int64_t turn_chunks() const { return std::max<int64_t>(1, kTilesATurn / chunk_tiles()); }
   bool deep() const { return segment_chunks > turn_chunks(); }
   int64_t most_sums() const { return base::CeilDiv(chunk_tiles(), kTilesASum); }  // of a chunk and kernel depth
-  int64_t most_runs() const { return chunk_bands * (shape.depth_stride > 1 ? bands.extent()[0] : 1) + most_sums(); }
+  // Some kinds of the tiles of a slice are two runs.
+  int64_t most_runs() const { return 2 * chunk_bands * bands.extent()[0] + most_sums(); }
   // Odd numbers of rows from point to point, so that the points of a tile do not share sets of a cache.
   int64_t input_rows() const { return (chunk_bands * band_inputs) | 1; }
   int64_t output_rows() const { return chunk_tiles() | 1; }
@@ -126,6 +136,7 @@ class WeightsStep : public Step {
 
   Slices InputSlices(const TileBand& band) const;
   Slices OutputSlices(const TileBand& band) const;
+  TileKinds KindsOf(const TileBand& band) const;  // of a slice
 
   // weights_cut.cc
   void ChooseCut(const ConvProblem& problem);

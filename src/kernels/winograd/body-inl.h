@@ -9,6 +9,9 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <type_traits>
+
 #include "kernels/winograd/contract.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -28,8 +31,18 @@ inline constexpr double kNormB = 1 / (2 * kSquareB * (kSquareB - kSquareA));
 
 HWY_INLINE WinogradVec Constant(double value) { return hn::Set(WinogradTag(), static_cast<float>(value)); }
 
+// Where point i of n is among the six: the last is infinity.
+constexpr int PointOf(int i, int n) { return i + 1 < n ? i : kWinogradPoints - 1; }
+
 // One axis of each transform, from kFrom elements to kTo.
-struct InputLaw {
+
+// A window of as many pixels as points. Kernels' numbers are those of six points: with fewer, a window's make up for it
+// by the distances to the points that are left out.
+template <int kPoints>
+struct InputLaw;
+
+template <>
+struct InputLaw<6> {
   static constexpr int kFrom = 6, kTo = 6;
   HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT d, WinogradVec* HWY_RESTRICT to) {
     const WinogradVec a = Constant(kPointA), b = Constant(kPointB);
@@ -46,7 +59,50 @@ struct InputLaw {
   }
 };
 
-// A kernel of kElements.
+// 0, a, -a, b and infinity.
+template <>
+struct InputLaw<5> {
+  static constexpr int kFrom = 5, kTo = 5;
+  HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT d, WinogradVec* HWY_RESTRICT to) {
+    const WinogradVec b = Constant(kPointB), a2 = Constant(kSquareA);
+    // Without -a and a, and b.
+    const WinogradVec square = hn::NegMulAdd(a2, d[1], d[3]), rest = hn::NegMulAdd(a2, d[0], d[2]);
+    to[0] = hn::Mul(b, hn::NegMulAdd(b, rest, square));
+    const WinogradVec odd = hn::NegMulAdd(b, d[1], d[2]), even = hn::NegMulAdd(b, d[2], d[3]);
+    to[1] = hn::Mul(Constant(kPointA + kPointB), hn::MulAdd(Constant(kPointA), odd, even));
+    to[2] = hn::Mul(Constant(kPointB - kPointA), hn::NegMulAdd(Constant(kPointA), odd, even));
+    to[3] = hn::Mul(Constant(2 * kPointB), square);
+    to[4] = hn::NegMulAdd(b, square, hn::NegMulAdd(a2, d[2], d[4]));
+  }
+};
+
+// 0, a, -a and infinity.
+template <>
+struct InputLaw<4> {
+  static constexpr int kFrom = 4, kTo = 4;
+  HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT d, WinogradVec* HWY_RESTRICT to) {
+    const WinogradVec far = Constant(kSquareA - kSquareB);
+    const WinogradVec even = hn::Mul(far, d[2]), odd = hn::Mul(Constant(kPointA * (kSquareA - kSquareB)), d[1]);
+    to[0] = hn::Mul(Constant(kSquareB), hn::MulSub(Constant(kSquareA), d[0], d[2]));
+    to[1] = hn::Add(even, odd);
+    to[2] = hn::Sub(even, odd);
+    to[3] = hn::NegMulAdd(Constant(kSquareA), d[1], d[3]);
+  }
+};
+
+// 0, a and infinity.
+template <>
+struct InputLaw<3> {
+  static constexpr int kFrom = 3, kTo = 3;
+  HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT d, WinogradVec* HWY_RESTRICT to) {
+    const WinogradVec a = Constant(kPointA);
+    to[0] = hn::Mul(Constant(kPointA * kSquareB), hn::MulSub(a, d[0], d[1]));
+    to[1] = hn::Mul(Constant(2 * kPointA * (kSquareA - kSquareB)), d[1]);
+    to[2] = hn::NegMulAdd(a, d[1], d[2]);
+  }
+};
+
+// A kernel of kElements, whatever the points of the window that it meets.
 template <int kElements>
 struct KernelLaw {
   static constexpr int kFrom = kElements, kTo = 6;
@@ -62,99 +118,170 @@ struct KernelLaw {
   HWY_INLINE static void AtOpposites(double point, double norm, const WinogradVec* HWY_RESTRICT g,
                                      WinogradVec* HWY_RESTRICT to) {
     const double square = point * point;
-    WinogradVec even = hn::Mul(Constant(norm), g[0]), odd = g[1];
-    if constexpr (kFrom > 2) even = hn::MulAdd(Constant(square * norm), g[2], even);
-    if constexpr (kFrom > 3) odd = hn::MulAdd(Constant(square), g[3], odd);
-    if constexpr (kFrom > 4) even = hn::MulAdd(Constant(square * square * norm), g[4], even);
-    to[0] = hn::MulAdd(Constant(point * norm), odd, even);
-    to[1] = hn::NegMulAdd(Constant(point * norm), odd, even);
+    WinogradVec even = hn::Mul(Constant(norm), g[0]);
+    if constexpr (kFrom == 1) {
+      to[0] = to[1] = even;
+    } else {
+      WinogradVec odd = g[1];
+      if constexpr (kFrom > 2) even = hn::MulAdd(Constant(square * norm), g[2], even);
+      if constexpr (kFrom > 3) odd = hn::MulAdd(Constant(square), g[3], odd);
+      if constexpr (kFrom > 4) even = hn::MulAdd(Constant(square * square * norm), g[4], even);
+      to[0] = hn::MulAdd(Constant(point * norm), odd, even);
+      to[1] = hn::NegMulAdd(Constant(point * norm), odd, even);
+    }
   }
 };
 
-// kTo results of the kernel with 7 - kTo elements.
-template <int kResults>
+// kResults of the kernel with kPoints + 1 - kResults elements.
+template <int kPoints, int kResults>
 struct ResultLaw {
-  static constexpr int kFrom = 6, kTo = kResults;
+  static constexpr int kFrom = kPoints, kTo = kResults;
   HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT m, WinogradVec* HWY_RESTRICT to) {
-    const WinogradVec even_a = hn::Add(m[1], m[2]), odd_a = hn::Sub(m[1], m[2]);
-    const WinogradVec even_b = hn::Add(m[3], m[4]), odd_b = hn::Sub(m[3], m[4]);
+    WinogradVec even_a = m[1], odd_a = m[1], even_b = m[1], odd_b = m[1];
+    if constexpr (kPoints > 3) {
+      even_a = hn::Add(m[1], m[2]);
+      odd_a = hn::Sub(m[1], m[2]);
+    }
+    if constexpr (kPoints > 4) even_b = odd_b = m[3];
+    if constexpr (kPoints > 5) {
+      even_b = hn::Add(m[3], m[4]);
+      odd_b = hn::Sub(m[3], m[4]);
+    }
     // The sum of the points' terms with their powers.
-    const auto powers = [](double power_a, const WinogradVec& at_a, double power_b, const WinogradVec& at_b)
-                            HWY_ATTR { return hn::MulAdd(Constant(power_a), at_a, hn::Mul(Constant(power_b), at_b)); };
-    to[0] = hn::Add(m[0], hn::Add(even_a, even_b));
-    to[1] = powers(kPointA, odd_a, kPointB, odd_b);
+    const auto powers = [](double power_a, const WinogradVec& at_a, double power_b, const WinogradVec& at_b) HWY_ATTR {
+      if constexpr (kPoints <= 4) return hn::Mul(Constant(power_a), at_a);
+      return hn::MulAdd(Constant(power_a), at_a, hn::Mul(Constant(power_b), at_b));
+    };
+    to[0] = hn::Add(m[0], kPoints > 4 ? hn::Add(even_a, even_b) : even_a);
+    if constexpr (kTo > 1) to[1] = powers(kPointA, odd_a, kPointB, odd_b);
     if constexpr (kTo > 2) to[2] = powers(kSquareA, even_a, kSquareB, even_b);
     if constexpr (kTo > 3) to[3] = powers(kSquareA * kPointA, odd_a, kSquareB * kPointB, odd_b);
     if constexpr (kTo > 4) to[4] = powers(kSquareA * kSquareA, even_a, kSquareB * kSquareB, even_b);
-    to[kTo - 1] = hn::Add(to[kTo - 1], m[5]);
+    to[kTo - 1] = hn::Add(to[kTo - 1], m[kFrom - 1]);
   }
 };
 
-// Law::kFrom elements to Law::kTo along one axis or both, read and written element by element.
-template <class Law, int kAxes, class Load, class Store>
+// A line.
+struct OnlyOne {
+  static constexpr int kFrom = 1, kTo = 1;
+};
+
+// Along rows and columns, or columns alone, read and written element by element.
+template <class Rows, class Columns, class Load, class Store>
 HWY_INLINE void Transform(const Load& load, const Store& store) {
-  if constexpr (kAxes == 1) {
-    WinogradVec from[Law::kFrom], to[Law::kTo];
+  if constexpr (std::is_same_v<Rows, OnlyOne>) {
+    WinogradVec from[Columns::kFrom], to[Columns::kTo];
 #pragma GCC unroll 6
-    for (int x = 0; x < Law::kFrom; ++x) from[x] = load(x);
-    Law::Apply(from, to);
+    for (int x = 0; x < Columns::kFrom; ++x) from[x] = load(0, x);
+    Columns::Apply(from, to);
 #pragma GCC unroll 6
-    for (int x = 0; x < Law::kTo; ++x) store(x, to[x]);
-    return;
-  }
-  WinogradVec half[Law::kTo][Law::kFrom];  // columns first, then rows
+    for (int x = 0; x < Columns::kTo; ++x) store(0, x, to[x]);
+  } else {
+    WinogradVec half[Rows::kTo][Columns::kFrom];
 #pragma GCC unroll 6
-  for (int x = 0; x < Law::kFrom; ++x) {
-    WinogradVec from[Law::kFrom], to[Law::kTo];
+    for (int x = 0; x < Columns::kFrom; ++x) {
+      WinogradVec from[Rows::kFrom], to[Rows::kTo];
 #pragma GCC unroll 6
-    for (int y = 0; y < Law::kFrom; ++y) from[y] = load(y * Law::kFrom + x);
-    Law::Apply(from, to);
+      for (int y = 0; y < Rows::kFrom; ++y) from[y] = load(y, x);
+      Rows::Apply(from, to);
 #pragma GCC unroll 6
-    for (int y = 0; y < Law::kTo; ++y) half[y][x] = to[y];
-  }
+      for (int y = 0; y < Rows::kTo; ++y) half[y][x] = to[y];
+    }
 #pragma GCC unroll 6
-  for (int y = 0; y < Law::kTo; ++y) {
-    WinogradVec to[Law::kTo];
-    Law::Apply(half[y], to);
+    for (int y = 0; y < Rows::kTo; ++y) {
+      WinogradVec to[Columns::kTo];
+      Columns::Apply(half[y], to);
 #pragma GCC unroll 6
-    for (int x = 0; x < Law::kTo; ++x) store(y * Law::kTo + x, to[x]);
+      for (int x = 0; x < Columns::kTo; ++x) store(y, x, to[x]);
+    }
   }
 }
 
-template <class Law, int kAxes>
+template <class Rows, class Columns>
 void WinogradIn(const float* HWY_RESTRICT tile, const int64_t* HWY_RESTRICT offsets, int64_t count,
                 float* HWY_RESTRICT points, int64_t step) {
   const WinogradTag d;
   for (int64_t c = 0; c < count; c += static_cast<int64_t>(hn::Lanes(d))) {
-    Transform<Law, kAxes>([&](int e) { return hn::LoadU(d, tile + offsets[e] + c); },
-                          [&](int e, WinogradVec value) { hn::StoreU(value, d, points + e * step + c); });
+    Transform<Rows, Columns>([&](int y, int x) { return hn::LoadU(d, tile + offsets[y * Columns::kFrom + x] + c); },
+                             [&](int y, int x, WinogradVec value) {
+                               const int point = (Rows::kTo == 1 ? 0 : PointOf(y, Rows::kTo) * kWinogradPoints) +
+                                                 PointOf(x, Columns::kTo);
+                               hn::StoreU(value, d, points + point * step + c);
+                             });
   }
 }
 
-template <class Law, int kAxes>
+template <class Rows, class Columns>
 void WinogradOut(const float* HWY_RESTRICT points, int64_t step, int64_t count, float* HWY_RESTRICT tile,
                  const int64_t* HWY_RESTRICT offsets) {
   const WinogradTag d;
   for (int64_t c = 0; c < count; c += static_cast<int64_t>(hn::Lanes(d))) {
-    Transform<Law, kAxes>([&](int e) { return hn::LoadU(d, points + e * step + c); },
-                          [&](int e, WinogradVec value) { hn::StoreU(value, d, tile + offsets[e] + c); });
+    Transform<Rows, Columns>(
+        [&](int y, int x) {
+          const int point =
+              (Rows::kFrom == 1 ? 0 : PointOf(y, Rows::kFrom) * kWinogradPoints) + PointOf(x, Columns::kFrom);
+          return hn::LoadU(d, points + point * step + c);
+        },
+        [&](int y, int x, WinogradVec value) { hn::StoreU(value, d, tile + offsets[y * Columns::kTo + x] + c); });
   }
 }
 
-template <int kAxes, int kElements>
-void FillWinograd(WinogradKernels* kernels) {
-  kernels->kernel[kElements] = &WinogradIn<KernelLaw<kElements>, kAxes>;
-  kernels->results[kElements] = &WinogradOut<ResultLaw<kElements>, kAxes>;
-  if constexpr (kElements > kLeastWinogradKernel) FillWinograd<kAxes, kElements - 1>(kernels);
+template <int kValue>
+using Number = std::integral_constant<int, kValue>;
+
+// Visits the numbers kFirst, ..., kLast.
+template <int kFirst, int kLast, class Visit>
+void ForNumbers(const Visit& visit) {
+  if constexpr (kFirst <= kLast) {
+    visit(Number<kFirst>());
+    ForNumbers<kFirst + 1, kLast>(visit);
+  }
 }
 
-template <int kAxes>
-const WinogradKernels& WinogradAlong() {
+// Transforms whose law along rows is given, by the number of columns.
+template <class Rows>
+void FillInput(WinogradInFn* at) {
+  ForNumbers<kFewestWinogradPoints, kWinogradPoints>(
+      [at]<int n>(Number<n>) { at[n] = &WinogradIn<Rows, InputLaw<n>>; });
+}
+template <class Rows>
+void FillKernel(WinogradInFn* at) {
+  ForNumbers<1, kMostWinogradKernel>([at]<int n>(Number<n>) { at[n] = &WinogradIn<Rows, KernelLaw<n>>; });
+}
+
+// Of a kernel of k elements an axis.
+constexpr int FewestResults(int k) { return std::max(1, kFewestWinogradPoints + 1 - k); }
+constexpr int MostResults(int k) { return kWinogradPoints + 1 - k; }
+template <class Rows, int k>
+void FillResults(WinogradOutFn* at) {
+  ForNumbers<FewestResults(k), MostResults(k)>(
+      [at]<int n>(Number<n>) { at[n] = &WinogradOut<Rows, ResultLaw<n + k - 1, n>>; });
+}
+
+inline const WinogradKernels& WinogradOfLines() {
   static const struct Table {
     WinogradKernels kernels{};
     Table() {
-      kernels.input = &WinogradIn<InputLaw, kAxes>;
-      FillWinograd<kAxes, kMostWinogradKernel>(&kernels);
+      FillInput<OnlyOne>(kernels.input[1]);
+      FillKernel<OnlyOne>(kernels.kernel[1]);
+      ForNumbers<kLeastWinogradKernel, kMostWinogradKernel>(
+          [this]<int k>(Number<k>) { FillResults<OnlyOne, k>(kernels.results[k][1]); });
+    }
+  } table;
+  return table.kernels;
+}
+
+inline const WinogradKernels& WinogradOfSquares() {
+  static const struct Table {
+    WinogradKernels kernels{};
+    Table() {
+      ForNumbers<kFewestWinogradPoints, kWinogradPoints>(
+          [this]<int n>(Number<n>) { FillInput<InputLaw<n>>(kernels.input[n]); });
+      ForNumbers<1, kMostWinogradKernel>([this]<int n>(Number<n>) { FillKernel<KernelLaw<n>>(kernels.kernel[n]); });
+      ForNumbers<kLeastWinogradKernel, kMostWinogradKernel>([this]<int k>(Number<k>) {
+        ForNumbers<FewestResults(k), MostResults(k)>(
+            [this]<int n>(Number<n>) { FillResults<ResultLaw<n + k - 1, n>, k>(kernels.results[k][n]); });
+      });
     }
   } table;
   return table.kernels;
@@ -163,33 +290,33 @@ const WinogradKernels& WinogradAlong() {
 // kRows rows; enough of them hide how long a multiply-add takes.
 template <int kRows>
 HWY_INLINE void MultiplyRows(const WinogradVec* HWY_RESTRICT kernel, const float* HWY_RESTRICT windows,
-                             float* HWY_RESTRICT sums) {
+                             const int64_t* HWY_RESTRICT offsets, float* HWY_RESTRICT sums) {
   const WinogradTag d;
   WinogradVec row_sums[kRows];
+  const float* HWY_RESTRICT rows[kRows];
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) row_sums[r] = hn::Zero(d);
+  for (int r = 0; r < kRows; ++r) {
+    row_sums[r] = hn::Zero(d);
+    rows[r] = windows + offsets[r];
+  }
 #pragma GCC unroll 16
   for (int k = 0; k < kWinogradLanes; ++k) {
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) {
-      row_sums[r] = hn::MulAdd(hn::Set(d, windows[r * kWinogradLanes + k]), kernel[k], row_sums[r]);
-    }
+    for (int r = 0; r < kRows; ++r) row_sums[r] = hn::MulAdd(hn::Set(d, rows[r][k]), kernel[k], row_sums[r]);
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) hn::StoreU(row_sums[r], d, sums + r * kWinogradLanes);
+  for (int r = 0; r < kRows; ++r) hn::StoreU(row_sums[r], d, sums + offsets[r]);
 }
 
 inline void MultiplyByKernelInRegisters(const float* HWY_RESTRICT windows, const float* HWY_RESTRICT numbers,
-                                        int64_t rows, float* HWY_RESTRICT sums) {
+                                        const int64_t* HWY_RESTRICT offsets, int64_t rows, float* HWY_RESTRICT sums) {
   constexpr int kRows = 8;
   WinogradVec kernel[kWinogradLanes];
 #pragma GCC unroll 16
   for (int k = 0; k < kWinogradLanes; ++k) kernel[k] = hn::LoadU(WinogradTag(), numbers + k * kWinogradLanes);
   int64_t r = 0;
-  for (; r + kRows <= rows; r += kRows) {
-    MultiplyRows<kRows>(kernel, windows + r * kWinogradLanes, sums + r * kWinogradLanes);
-  }
-  for (; r < rows; ++r) MultiplyRows<1>(kernel, windows + r * kWinogradLanes, sums + r * kWinogradLanes);
+  for (; r + kRows <= rows; r += kRows) MultiplyRows<kRows>(kernel, windows, offsets + r, sums);
+  for (; r < rows; ++r) MultiplyRows<1>(kernel, windows, offsets + r, sums);
 }
 
 inline WinogradProductFn WinogradProductOfTarget() {
@@ -198,7 +325,7 @@ inline WinogradProductFn WinogradProductOfTarget() {
   return nullptr;
 }
 
-inline const WinogradKernels& WinogradOfTarget(int axes) { return axes == 1 ? WinogradAlong<1>() : WinogradAlong<2>(); }
+inline const WinogradKernels& WinogradOfTarget(int axes) { return axes == 1 ? WinogradOfLines() : WinogradOfSquares(); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace canopy::kernels

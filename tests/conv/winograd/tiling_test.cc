@@ -90,7 +90,7 @@ TEST(TilingTest, ResiduesOfAStrideAreTermsOrPhases) {
 TEST(TilingTest, ProductsThatVanishAreNotCounted) {
   const auto products = [](int64_t kernel, int64_t stride, bool forward, int64_t taps) {
     for (const Tiling& tiling : Tilings(Of({1, 1, kernel}, {1, 1, 1}, {1, 1, stride}), forward)) {
-      if (tiling.taps_side == taps) return tiling.products();
+      if (tiling.taps_side == taps) return tiling.axes[2].products();
     }
     return int64_t{0};
   };
@@ -99,6 +99,41 @@ TEST(TilingTest, ProductsThatVanishAreNotCounted) {
   EXPECT_EQ(products(3, 2, true, 2), 6 + 5);
   EXPECT_EQ(products(3, 2, false, 2), 6 + 5);
   EXPECT_EQ(products(4, 2, false, 2), 6 + 6);
+}
+
+// 7 results are a tile of 4 and one of 3, of 6 and 5 points; of one result a window has the 3 pixels that it meets.
+TEST(TilingTest, TheLastTileHasWhatIsLeft) {
+  AxisTiling axis = Tilings(Of({1, 1, 3}, {1, 1, 1}), true).front().axes[2];
+  EXPECT_EQ(axis.tile, 4);
+  axis.Fit(7);
+  EXPECT_EQ(axis.tile_results(true), 3);
+  EXPECT_EQ(axis.window_pixels(true), 5);
+  EXPECT_EQ(axis.Products(7), 6 + 5);
+  axis.Fit(9);
+  EXPECT_EQ(axis.window_pixels(true), 3);
+  EXPECT_EQ(axis.Products(9), 6 + 6 + 3);
+  axis.Fit(8);
+  EXPECT_EQ(axis.Products(8), 6 + 6);
+  axis.dilation = 2;
+  axis.Fit(7);
+  EXPECT_EQ(axis.tile_results(true), 4);
+}
+
+// 14 results under stride 2, padded by 1: phases of 7 results each, not of 8 of which some lack the first or the last.
+TEST(TilingTest, PhasesBeginWhereTheyFitTheirResults) {
+  Geometry geometry = Of({1, 1, 3}, {1, 1, 1}, {1, 1, 2});
+  geometry.pad_begin = {0, 0, 1};
+  geometry.input_size = {1, 1, 14};
+  const AxisTiling axis = Tilings(geometry, false).front().axes[2];
+  EXPECT_EQ(axis.phase_pad, 1);
+  EXPECT_EQ(axis.Products(7), 16);
+  for (int64_t phase = 0; phase < 2; ++phase) {
+    std::set<int64_t> offsets;
+    for (int64_t tap = 0; tap < axis.taps; ++tap) {
+      if (!axis.Lacks(0, phase, tap)) offsets.insert(axis.Offset(0, phase, tap));
+    }
+    EXPECT_EQ(offsets, phase == 0 ? std::set<int64_t>({1}) : std::set<int64_t>({0, 2}));
+  }
 }
 
 TEST(TilingTest, TileAndTermMakeAWindow) {

@@ -56,6 +56,19 @@ TEST(WeightsShapeTest, TakesTheFewestProducts) {
   EXPECT_EQ(seven(4).side, 3);  // 1 tile by 6 + 6 + 5
 }
 
+TEST(WeightsShapeTest, TheLastTileHasWhatIsLeft) {
+  Geometry g;
+  g.kernel = {1, 3, 3};
+  g.output_size = {1, 7, 8};
+  const WeightsShape shape(g);
+  EXPECT_EQ(shape.OutputsOf(0), (Extent3{1, 4, 4}));
+  EXPECT_EQ(shape.OutputsOf(2), (Extent3{1, 3, 4}));
+  EXPECT_EQ(shape.WindowOf(2), (Extent3{1, 5, 6}));
+  EXPECT_EQ(shape.Products(g.output_size), (6 + 5) * (6 + 6));
+  EXPECT_EQ(shape.KindsWithout(4 * 6), 2);  // a row that windows of 5 have not
+  EXPECT_EQ(shape.KindsWithout(5 * 6 + 4), 0);
+}
+
 TEST(WeightsShapeTest, TakesTwoToFiveOffsetsThatAStrideLeaves) {
   const WeightsShape three = ShapeOf({3, 3, 3}, {1, 2, 2});
   EXPECT_TRUE(three.served);

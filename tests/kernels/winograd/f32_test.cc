@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -17,13 +18,16 @@ constexpr float kUnread = std::numeric_limits<float>::quiet_NaN();  // between t
 
 class WinogradTest : public testing::TestWithParam<int64_t> {};
 
-constexpr int Power(int n, int axes) { return axes == 1 ? n : n * n; }
+struct Sides {
+  int rows, columns;  // a line has one row
+  int count() const { return rows * columns; }
+};
 
-// n or n x n lines of channels, scattered: in reverse, with gaps that hold NaN.
+// Lines of channels, scattered: in reverse, with gaps that hold NaN.
 struct Tile {
-  Tile(int n, int axes, int64_t count)
-      : count(count), data(static_cast<size_t>(Power(n, axes) * (count + 5)), kUnread) {
-    for (int e = Power(n, axes) - 1; e >= 0; --e) offsets.push_back(e * (count + 5));
+  Tile(Sides sides, int64_t count)
+      : sides(sides), count(count), data(static_cast<size_t>(sides.count() * (count + 5)), kUnread) {
+    for (int e = sides.count() - 1; e >= 0; --e) offsets.push_back(e * (count + 5));
   }
   float* line(int e) { return data.data() + offsets[e]; }
   void Fill(std::mt19937* random) {
@@ -33,34 +37,45 @@ struct Tile {
     }
   }
 
+  Sides sides;
   int64_t count;
   std::vector<float> data;
   std::vector<int64_t> offsets;
 };
 
-// A window correlated with a kernel of k, or k x k, through the points and by the definition.
-void ExpectCorrelation(int k, int axes, int64_t count) {
-  const int results = 7 - k;
-  std::mt19937 random(static_cast<uint32_t>(count + k));
-  Tile window(6, axes, count), kernel(k, axes, count), result(results, axes, count);
+// Whether a window of `pixels` has numbers at point `index` of an axis.
+bool Has(int pixels, int index) { return pixels == 1 ? index == 0 : index + 1 < pixels || index == 5; }
+
+// A window correlated with a kernel through the points and by the definition.
+void ExpectCorrelation(Sides kernel_sides, Sides results, int64_t count) {
+  const Sides pixels{kernel_sides.rows + results.rows - 1, kernel_sides.columns + results.columns - 1};
+  const int axes = pixels.rows == 1 ? 1 : 2;
+  const WinogradKernels& kernels = Winograd(axes);
+  std::mt19937 random(static_cast<uint32_t>(count + kernel_sides.columns));
+  Tile window(pixels, count), kernel(kernel_sides, count), result(results, count);
   window.Fill(&random);
   kernel.Fill(&random);
   const int64_t step = count + 16;
   std::vector<float> points(static_cast<size_t>(WinogradPoints(axes) * step), kUnread), factors = points;
-  Winograd(axes).input(window.data.data(), window.offsets.data(), count, points.data(), step);
-  Winograd(axes).kernel[k](kernel.data.data(), kernel.offsets.data(), count, factors.data(), step);
+  kernels.input[pixels.rows][pixels.columns](window.data.data(), window.offsets.data(), count, points.data(), step);
+  kernels.kernel[kernel_sides.rows][kernel_sides.columns](kernel.data.data(), kernel.offsets.data(), count,
+                                                          factors.data(), step);
   for (int64_t i = 0; i < WinogradPoints(axes) * step; ++i) {
-    EXPECT_EQ(std::isnan(points[i]), i % step >= count);  // nothing else is written
+    const int point = static_cast<int>(i / step);
+    const bool has = Has(pixels.rows, point / 6) && Has(pixels.columns, point % 6);
+    EXPECT_EQ(std::isnan(points[i]), i % step >= count || !has);  // nothing else is written
     EXPECT_EQ(std::isnan(factors[i]), i % step >= count);
     points[i] *= factors[i];
   }
-  Winograd(axes).results[results](points.data(), step, count, result.data.data(), result.offsets.data());
+  kernels.results[kernel_sides.columns][results.rows][results.columns](points.data(), step, count, result.data.data(),
+                                                                       result.offsets.data());
   for (int64_t c = 0; c < count; ++c) {
-    for (int e = 0; e < Power(results, axes); ++e) {
+    for (int e = 0; e < results.count(); ++e) {
       double expected = 0, magnitude = 0;
-      for (int i = 0; i < Power(k, axes); ++i) {
-        const int at = (e / results + i / k) * 6 + e % results + i % k;  // a line is the first row
-        const double term = static_cast<double>(window.line(at)[c]) * kernel.line(i)[c];
+      for (int i = 0; i < kernel_sides.count(); ++i) {
+        const int row = e / results.columns + i / kernel_sides.columns;
+        const int column = e % results.columns + i % kernel_sides.columns;
+        const double term = static_cast<double>(window.line(row * pixels.columns + column)[c]) * kernel.line(i)[c];
         expected += term;
         magnitude += std::abs(term);
       }
@@ -75,9 +90,18 @@ void ExpectCorrelation(int k, int axes, int64_t count) {
 
 TEST_P(WinogradTest, KernelsAndResultsFillAWindow) {
   const ScopedTarget scoped(GetParam());
-  for (const int axes : {1, 2}) {
-    for (int k = kLeastWinogradKernel; k <= kMostWinogradKernel; ++k) {
-      for (const int64_t count : kCounts) ExpectCorrelation(k, axes, count);
+  const auto all_results = [](int k, int rows, int64_t count) {
+    const int fewest = std::max(1, kFewestWinogradPoints + 1 - k);
+    for (int results = fewest; results <= 7 - k; ++results) {
+      for (int columns = fewest; columns <= 7 - k; ++columns) {
+        ExpectCorrelation({rows, k}, {rows == 1 ? 1 : results, columns}, count);
+      }
+    }
+  };
+  for (int k = kLeastWinogradKernel; k <= kMostWinogradKernel; ++k) {
+    for (const int64_t count : kCounts) {
+      all_results(k, 1, count);
+      all_results(k, k, count);
     }
   }
 }
@@ -90,13 +114,14 @@ TEST_P(WinogradTest, OffsetsMayCoincide) {
     std::vector<float> zeros(kCount, 0.0f), points(static_cast<size_t>(WinogradPoints(axes) * kCount), 1.0f);
     std::vector<float> tile(2 * kCount, kUnread);
     const std::vector<int64_t> same(36, 0);
-    Winograd(axes).input(zeros.data(), same.data(), kCount, points.data(), kCount);
+    const int window_rows = axes == 1 ? 1 : 6, result_rows = axes == 1 ? 1 : 4;
+    Winograd(axes).input[window_rows][6](zeros.data(), same.data(), kCount, points.data(), kCount);
     for (const float value : points) EXPECT_EQ(value, 0);
     points.assign(points.size(), 1.0f);
     std::vector<int64_t> offsets(16, kCount);
     offsets[0] = 0;
-    Winograd(axes).results[4](points.data(), kCount, kCount, tile.data(), offsets.data());
-    for (int64_t c = 0; c < kCount; ++c) EXPECT_EQ(tile[c], Power(5, axes));  // every finite point, or pair, once
+    Winograd(axes).results[3][result_rows][4](points.data(), kCount, kCount, tile.data(), offsets.data());
+    for (int64_t c = 0; c < kCount; ++c) EXPECT_EQ(tile[c], axes == 1 ? 5 : 25);  // every finite point, or pair, once
   }
 }
 
@@ -113,9 +138,11 @@ TEST_P(WinogradTest, AKernelInRegistersMultipliesInOrder) {
   for (float& value : kernel) value = real(random);
   for (int64_t rows = 0; rows <= kMostRows; ++rows) {
     std::vector<float> sums(static_cast<size_t>((kMostRows + 1) * kLanes), kUnread);
-    product(windows.data(), kernel.data(), rows, sums.data());
+    std::vector<int64_t> offsets;
+    for (int64_t r = 0; r < rows; ++r) offsets.push_back((r < 3 ? 2 - r : r) * kLanes);  // in any order
+    product(windows.data(), kernel.data(), offsets.data(), rows, sums.data());
     for (int64_t i = 0; i < (kMostRows + 1) * kLanes; ++i) {
-      if (i >= rows * kLanes) {
+      if (std::find(offsets.begin(), offsets.end(), i / kLanes * kLanes) == offsets.end()) {
         EXPECT_TRUE(std::isnan(sums[i])) << "row " << i / kLanes << " of " << rows;
         continue;
       }
