@@ -71,23 +71,36 @@ void AddSteps(const ConvProblem& problem, uint8_t computations, const char* only
   }
 }
 
+// The joint algorithm with the least work, its step and what that books; `algorithm` is nullptr where none accepts.
+PlannedStep PlanJointStep(const ConvProblem& problem, uint8_t set, const char* only, plan::WorkspaceLedger* ledger) {
+  PlannedStep planned{set, nullptr, nullptr, ""};
+  for (int i = 0; i < kAlgorithmCount - 1; ++i) {
+    const Algorithm& algorithm = kAlgorithms[i];
+    const Computation joint = static_cast<Computation>(set);
+    if (!algorithm.joint || !Allows(only, algorithm) || !algorithm.accepts(problem, joint).empty()) continue;
+    plan::WorkspaceLedger trial;
+    std::unique_ptr<Step> step = algorithm.make_step(problem, joint, &trial);
+    if (planned.algorithm != nullptr && step->Work() >= planned.step->Work()) continue;
+    planned.algorithm = &algorithm;
+    planned.step = std::move(step);
+    *ledger = std::move(trial);
+  }
+  return planned;
+}
+
 // Puts one step in the place of those of a set of computations where it is less work.
 void JoinSteps(const ConvProblem& problem, const char* only, Plan* plan) {
   for (const uint8_t set : kJointSets) {
     if ((problem.computations & set) != set) continue;
-    for (int i = 0; i < kAlgorithmCount - 1; ++i) {
-      const Algorithm& algorithm = kAlgorithms[i];
-      const Computation joint = static_cast<Computation>(set);
-      if (!algorithm.joint || !Allows(only, algorithm) || !algorithm.accepts(problem, joint).empty()) continue;
-      plan::WorkspaceLedger ledger;
-      std::unique_ptr<Step> step = algorithm.make_step(problem, joint, &ledger);
-      if (!AnyReference(plan->steps, set) && step->Work() >= WorkOf(plan->steps, set)) continue;
-      std::string refusals = std::move(plan->steps[0].refusals);
-      plan->ledger = std::move(ledger);
-      plan->steps.clear();
-      plan->steps.push_back({set, &algorithm, std::move(step), std::move(refusals)});
-      return AddSteps(problem, problem.computations & ~set, only, plan);
-    }
+    plan::WorkspaceLedger ledger;
+    PlannedStep joint = PlanJointStep(problem, set, only, &ledger);
+    if (joint.algorithm == nullptr) continue;
+    if (!AnyReference(plan->steps, set) && joint.step->Work() >= WorkOf(plan->steps, set)) continue;
+    joint.refusals = std::move(plan->steps[0].refusals);
+    plan->ledger = std::move(ledger);
+    plan->steps.clear();
+    plan->steps.push_back(std::move(joint));
+    return AddSteps(problem, problem.computations & ~set, only, plan);
   }
 }
 

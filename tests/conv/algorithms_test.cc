@@ -101,6 +101,34 @@ TEST_P(AlgorithmsTest, KeepPaddingAbsentWhenTheOtherSideIsNotFinite) {
   }
 }
 
+// Where one pass serves weights and bias, what is done again for the weights' sake must leave the bias alone.
+TEST_P(AlgorithmsTest, SumBiasGradientsOverOutputsThatAreNotFinite) {
+  const char* name = kAlgorithms[GetParam()].name;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast);
+    numerics::StoreElement(c.output.bytes.data(), c.output.operand.dtype, INFINITY, false);
+    RunAlgorithm(&c, name, kBackwardWeights | kBiasFromOutput);
+    std::vector<double> bias(c.problem.geometry.output_channels, 0);
+    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+    ForEach(c.bias_result.dims, [&](const std::array<int64_t, 5>& at) {
+      EXPECT_EQ(c.bias_result.Get(at), bias[at[1]]) << name << ", seed " << seed << ", channel " << at[1];
+    });
+    if (HasFailure()) return;
+  }
+}
+
+// columns divided by the number of strips of an output that had none.
+TEST_P(AlgorithmsTest, PlanProblemsWithoutOutput) {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast);
+    c.problem.geometry.output_size[seed % 3] = 0;
+    for (const Computation computation : {kBackwardData, kBackwardWeights}) {
+      c.problem.computations = computation;
+      EXPECT_FALSE(BuildPlan(c.problem, kAlgorithms[GetParam()].name)->steps.empty());
+    }
+  }
+}
+
 // A plan does not know how the stream that it will run on overflows.
 TEST_P(AlgorithmsTest, SaturateWhereTheRunDemandsIt) {
   const char* name = kAlgorithms[GetParam()].name;

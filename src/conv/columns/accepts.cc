@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "conv/bf16_dot.h"
 #include "conv/pointwise/planes.h"
 
 namespace canopy::conv::columns {
@@ -20,11 +21,20 @@ bool ColumnsRun(const Operand& weight, const Extent3& kernel) {
 }  // namespace
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation != kBackwardData && computation != kBackwardWeights) return "it computes gradients only";
+  const bool bias = (computation & kBiasFromOutput) != 0;
+  if (computation != kBackwardData && (computation & ~kBiasFromOutput) != kBackwardWeights) {
+    return "it computes gradients only";
+  }
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;
-  const bool weights = computation == kBackwardWeights;
+  const bool weights = computation != kBackwardData;
   if (g.taps() == 0) return "the kernel is empty";
+  if (weights && *std::min_element(g.output_size.begin(), g.output_size.end()) <= 0) return "there is no output";
+  if (bias && g.group_input_channels() == 0) return "there is nothing to sum";
+  if (bias && problem.rule.input_rounding != numerics::InputRounding::kNone) return "the bias gradient is not rounded";
+  if (bias && Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule) > 0) {
+    return "it sums no bias gradient of pairs";
+  }
   if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
     return "the kernel has more than 1024 offsets";
   }

@@ -5,8 +5,8 @@
 namespace canopy::conv::columns {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  if (computation == kBackwardWeights) return std::make_unique<WeightsStep>(problem, ledger);
-  return std::make_unique<DataStep>(problem, ledger);
+  if (computation == kBackwardData) return std::make_unique<DataStep>(problem, ledger);
+  return std::make_unique<WeightsStep>(problem, computation, ledger);
 }
 
 }  // namespace canopy::conv::columns

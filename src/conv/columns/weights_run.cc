@@ -14,6 +14,7 @@
 namespace canopy::conv::columns {
 namespace {
 
+constexpr int64_t kCacheLine = 64;
 constexpr int64_t kGroupsASum = 32;  // products that are added up before a further level is opened
 
 }  // namespace
@@ -32,6 +33,7 @@ class WeightsRun {
         input_pairs_(b_.input, p_.input.dtype, p_.rule),
         output_pairs_(b_.output, p_.output.dtype, p_.rule),
         result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        bias_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         partial_(partial),
         nonfinite_(new (flag) std::atomic<int>(0)) {}
 
@@ -39,8 +41,10 @@ class WeightsRun {
     const bool serial = s_.work_ < kSerialWork;
     RunBlocks(serial);
     // A zero of the padding or beside a last pixel makes a NaN of an output that is not finite and that the definition
-    // does not multiply; the results of its channel are then not finite either.
+    // does not multiply; the results of its channel are then not finite either. Bias gradients multiply
+    // ones only, and stay.
     if (!s_.zeros_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    keep_bias_ = true;
     input_.TakeFiniteOnly();
     output_.TakeFiniteOnly();
     input_pairs_.TakeFiniteOnly();
@@ -123,14 +127,16 @@ class WeightsRun {
       terms += s_.Terms(strip);
     }
     if (in_place != nullptr) {
-      return Multiply(block, {in_place, p_.output.strides[1], 0, block.rows}, listed, scratch);
+      const Strip next = s_.strips_.At(std::min(end, s_.strips_.count() - 1));
+      const Ahead ahead{in_place + OutputOffset(next, FirstChannel(block)), next.pixels(), terms};
+      return Multiply(block, {in_place, p_.output.strides[1], 0, block.rows}, listed, ahead, scratch);
     }
     // Converted a few at a time, so that they are still in the L1 when they are multiplied.
     const int64_t parts = base::CeilDiv(block.rows, s_.rows_at_once());
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = part * block.rows / parts, count = (part + 1) * block.rows / parts - first;
       FetchRows(block, index, first, count, scratch.rows);
-      Multiply(block, {scratch.rows, s_.MostTerms(), first, count}, listed, scratch);
+      Multiply(block, {scratch.rows, s_.MostTerms(), first, count}, listed, {}, scratch);
     }
   }
 
@@ -229,6 +235,10 @@ class WeightsRun {
     for (int64_t row = 0; row < strip.rows; ++row) {
       kernels::Lines().copy_runs(scratch.slab + row * g.stride[1] * s_.slab_pitch_, scratch.run_offsets, block.runs,
                                  s_.run_, terms, s_.a_term() * g.stride[2], to, s_.lane_step_);
+      if (s_.HasBias(block.number)) {
+        float* ones = to + s_.block_columns(block.runs);
+        for (int64_t i = 0; i < terms; ++i) ones[i * s_.lane_step_] = 1;
+      }
       to += terms * s_.lane_step_;
     }
   }
@@ -239,7 +249,15 @@ class WeightsRun {
     int64_t stride, first, count;
   };
 
-  void Multiply(const Block& block, const Rows& rows, int64_t run_count, const WeightsScratch& scratch) const {
+  // What the next product reads: `pixels` of each channel, from `first` on, to be asked for in calls of so many terms.
+  struct Ahead {
+    const float* first;
+    int64_t pixels, terms;
+  };
+
+  void Multiply(const Block& block, const Rows& rows, int64_t run_count, const Ahead& ahead,
+                const WeightsScratch& scratch) const {
+    int64_t asked = ahead.first == nullptr ? rows.count : 0;  // channels
     const channel_lanes::LanePanels& panels = s_.panels(block.number);
     for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
       const kernels::GatherTiles& tiles = panels.tiles(0, panel);
@@ -254,12 +272,18 @@ class WeightsRun {
       operands.b = scratch.columns + panel * panels.panel_lanes();
       operands.b_step = s_.lane_step_;
       operands.result_offsets = scratch.result_offsets;
+      operands.ahead_step = kCacheLine;
+      operands.ahead_terms = ahead.pixels * int64_t{sizeof(float)} / kCacheLine + 1;
+      operands.ahead_row = rows.stride * int64_t{sizeof(float)};
       const int64_t calls = base::CeilDiv(rows.count, tiles.most_rows);
       for (int64_t call = 0; call < calls; ++call) {
         const int64_t first = call * rows.count / calls, count = (call + 1) * rows.count / calls - first;
         operands.a = rows.at + first * rows.stride;
         operands.c = scratch.tiles + (rows.first + first) * s_.lane_step_ + panel * panels.panel_lanes();
-        tiles.scattered[count](operands, true);
+        const bool more = asked < rows.count;
+        if (more) operands.ahead = ahead.first + asked * rows.stride;
+        (more ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
+        asked += ahead.terms / operands.ahead_terms;
       }
     }
   }
@@ -276,12 +300,14 @@ class WeightsRun {
 
   void Store(const Block& block, const float* tiles) const {
     const int64_t columns = s_.block_columns(block.runs);
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)};
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)}, one{0, 0, 1};
     bool nonfinite = false;
     for (int64_t r = 0; r < block.rows; ++r, tiles += s_.lane_step_) {
       nonfinite = nonfinite || kernels::Lines().any_nonfinite(tiles, columns);
       const int64_t channel = block.group * s_.output_channels_ + block.first_row + r;
       result_.Store(channel * p_.weight_result.strides[0] + s_.block_columns(block.first_run), &whole, 1, 1, tiles);
+      if (!s_.HasBias(block.number) || keep_bias_) continue;
+      bias_.Store(channel * p_.bias_result.strides[1], &one, 1, 1, tiles + columns);
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }
@@ -292,7 +318,8 @@ class WeightsRun {
   char* scratch_;
   LineReader input_, output_;
   PairReader input_pairs_, output_pairs_;  // with dot products
-  LineWriter result_;
+  LineWriter result_, bias_;
+  bool keep_bias_ = false;
   float* partial_;
   std::atomic<int>* nonfinite_;
 };

@@ -38,8 +38,9 @@ constexpr double kWorkAJob = 1500;
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)) {
+WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : bias_((computation & kBiasFromOutput) != 0),
+      dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -82,7 +83,8 @@ void WeightsStep::ChooseBlocks() {
   const int64_t last = runs_ - (lane_blocks_ - 1) * lane_block_;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   whole_panels_ = channel_lanes::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes, list);
-  last_panels_ = channel_lanes::LanePanels(block_columns(last), block_columns(last) + kMostLanes, list);
+  const int64_t last_columns = block_columns(last) + (bias_ ? 1 : 0);
+  last_panels_ = channel_lanes::LanePanels(last_columns, last_columns + kMostLanes, list);
   // An odd number of cache lines keeps pixels apart in the L1's sets.
   lane_step_ = RoundUp(std::max(whole_panels_.block_lanes(), last_panels_.block_lanes()), 16);
   if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;

@@ -2,7 +2,8 @@
 // Backward weights by way of the columns (input channel, tap) of the weight matrix:
 //   result[output channel][column] = sum over output pixels of output[output channel][pixel] * columns[pixel][column]
 // Columns are the lanes, and lie in the result as they do in vectors. Of the input a small padded slab is made, and of
-// that, piece by piece, the pixels' columns: rows of taps, copied side by side. Output is read where it stands. With
+// that, piece by piece, the pixels' columns: rows of taps, copied side by side. Output is read where it stands, and the
+// next piece of it is asked for meanwhile. The bias gradient is one more column, of ones. With
 // BF16 dot products a term of the sum is a pair of pixels of a row; the slab then holds, at each position, its number
 // and the one a stride further on, and 0 completes the last pair of output.
 #ifndef CANOPY_CONV_COLUMNS_WEIGHTS_STEP_H_
@@ -33,7 +34,7 @@ struct WeightsScratch {
 
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+  WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -52,6 +53,7 @@ class WeightsStep : public Step {
   int64_t MostTerms() const { return group_strips_ * strips_.rows() * base::CeilDiv(strips_.columns(), a_term()); }
   int64_t rows_at_once() const { return std::min<int64_t>(row_block_, whole_panels_.most_rows()); }
   int64_t block_columns(int64_t runs) const { return runs * run_; }
+  bool HasBias(int64_t lane_block) const { return bias_ && lane_block + 1 == lane_blocks_; }
   const channel_lanes::LanePanels& panels(int64_t lane_block) const {
     return lane_block + 1 < lane_blocks_ ? whole_panels_ : last_panels_;
   }
@@ -59,6 +61,7 @@ class WeightsStep : public Step {
   int64_t tiles_floats() const { return row_block_ * lane_step_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  bool bias_;                                                    // its gradient too
   double dot_rate_ = 0;                                          // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
   bool zeros_ = false;                                           // are multiplied

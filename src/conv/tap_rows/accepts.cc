@@ -8,8 +8,11 @@
 namespace canopy::conv::tap_rows {
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation != kBackwardWeights) return "it computes weight gradients only";
+  const bool bias = computation == (kBackwardWeights | kBiasFromOutput);
+  if (computation != kBackwardWeights && !bias) return "it computes weight and bias gradients only";
+  if (bias && problem.rule.input_rounding != numerics::InputRounding::kNone) return "the bias gradient is not rounded";
   const Geometry& g = problem.geometry;
+  if (bias && g.group_input_channels() == 0) return "there is nothing to sum";
   if (g.taps() == 0) return "the kernel is empty";
   if (*std::min_element(g.output_size.begin(), g.output_size.end()) <= 0) return "there is no output";
   constexpr int64_t kMost = 1024;

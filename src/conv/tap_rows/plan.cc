@@ -3,8 +3,8 @@
 
 namespace canopy::conv::tap_rows {
 
-std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation, plan::WorkspaceLedger* ledger) {
-  return std::make_unique<WeightsStep>(problem, ledger);
+std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
+  return std::make_unique<WeightsStep>(problem, computation, ledger);
 }
 
 }  // namespace canopy::conv::tap_rows

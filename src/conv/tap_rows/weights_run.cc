@@ -30,6 +30,7 @@ class WeightsRun {
         input_(b_.input, p_.input.dtype, p_.rule),
         output_(b_.output, p_.output.dtype, p_.rule),
         result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        bias_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         partial_(partial),
         nonfinite_(new (flag) std::atomic<int>(0)) {}
 
@@ -37,8 +38,9 @@ class WeightsRun {
     const bool serial = s_.work_ < kSerialWork;
     RunBlocks(serial);
     // A zero of the padding makes a NaN of an output that is not finite and that the definition does not
-    // multiply.
+    // multiply. Bias gradients multiply ones only, and stay.
     if (!s_.zeros_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
+    keep_bias_ = true;
     input_.TakeFiniteOnly();
     output_.TakeFiniteOnly();
     RunBlocks(serial);
@@ -50,6 +52,9 @@ class WeightsRun {
     int64_t first_output, outputs;  // channels of the tensor
     int64_t first_input, inputs;    // likewise
     int64_t group_input;            // first_input within its group
+    int64_t columns;                // one more than taps where it has the bias
+
+    bool HasBias(int64_t taps) const { return columns > inputs * taps; }
   };
 
   // A part of a strip: one product's terms.
@@ -73,8 +78,13 @@ class WeightsRun {
     const int64_t input = index % s_.input_blocks_ * s_.input_block_;
     const int64_t output = index / s_.input_blocks_ % s_.output_blocks_ * s_.output_block_;
     const int64_t group = index / (s_.input_blocks_ * s_.output_blocks_);
-    return {group * s_.output_channels_ + output, std::min(s_.output_block_, s_.output_channels_ - output),
-            group * s_.input_channels_ + input, std::min(s_.input_block_, s_.input_channels_ - input), input};
+    const int64_t inputs = std::min(s_.input_block_, s_.input_channels_ - input);
+    return {group * s_.output_channels_ + output,
+            std::min(s_.output_block_, s_.output_channels_ - output),
+            group * s_.input_channels_ + input,
+            inputs,
+            input,
+            inputs * s_.taps_ + (s_.bias_ && input == 0 ? 1 : 0)};
   }
 
   void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
@@ -86,6 +96,11 @@ class WeightsRun {
     Clear(totals);
     Clear(scratch.tiles);
     ListTaps(block, scratch.tap_offsets);
+    if (block.HasBias(s_.taps_)) {
+      const int64_t ones = block.inputs * s_.slab_floats_;
+      scratch.tap_offsets[block.columns - 1] = ones;
+      std::fill(scratch.slab + ones, scratch.slab + ones + s_.plane_floats(), 1.0f);
+    }
     for (int64_t i = 0; i < s_.piece_pixels(); ++i) scratch.pixel_offsets[i] = i * s_.lane_step_;
     for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) scratch.result_offsets[r] = r * s_.lane_step_;
     for (int64_t index = begin; index < end; ++index) {
@@ -189,7 +204,7 @@ class WeightsRun {
     operands.ahead_terms = base::CeilDiv(next.rows * next.columns * bytes, kCacheLine) + 1;
     operands.ahead_row = p_.output.strides[1] * bytes;
     int64_t asked = 0;  // channels
-    const int64_t columns = block.inputs * s_.taps_, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
+    const int64_t columns = block.columns, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
     for (int64_t lane = 0; lane < block.outputs; lane += width) {
       const int64_t vectors = base::CeilDiv(std::min(width, block.outputs - lane), s_.tiles_.vector_lanes);
       const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];
@@ -270,8 +285,8 @@ class WeightsRun {
   // `line` holds a channel's columns.
   void Store(const Block& block, const float* totals, float* line) const {
     const auto& strides = p_.weight_result.strides;
-    const int64_t columns = block.inputs * s_.taps_;
-    const kernels::Segment row{0, 0, static_cast<int32_t>(g_.kernel[2])};
+    const int64_t columns = block.columns;
+    const kernels::Segment row{0, 0, static_cast<int32_t>(g_.kernel[2])}, one{0, 0, 1};
     bool nonfinite = false;
     for (int64_t o = 0; o < block.outputs; ++o) {
       for (int64_t i = 0; i < columns; ++i) line[i] = totals[i * s_.lane_step_ + o];
@@ -286,6 +301,8 @@ class WeightsRun {
           }
         }
       }
+      if (!block.HasBias(s_.taps_) || keep_bias_) continue;
+      bias_.Store((block.first_output + o) * p_.bias_result.strides[1], &one, 1, 1, from);
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }
@@ -296,7 +313,8 @@ class WeightsRun {
   const Buffers& b_;
   char* scratch_;
   LineReader input_, output_;
-  LineWriter result_;
+  LineWriter result_, bias_;
+  bool keep_bias_ = false;
   float* partial_;
   std::atomic<int>* nonfinite_;
 };

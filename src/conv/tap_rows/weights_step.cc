@@ -56,8 +56,8 @@ int64_t SlabFloatsAChannel(const Geometry& g) {
   return floats.ok() ? floats.value() : kMostSlabFloats + 1;
 }
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : tiles_(kernels::AllGatherTiles()) {
+WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : bias_((computation & kBiasFromOutput) != 0), tiles_(kernels::AllGatherTiles()) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -124,7 +124,8 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const double scale = static_cast<double>(tiles_.vector_lanes) / 16;
   const double pixels = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2]);
   const double vectors = static_cast<double>(CeilDiv(output_block_, tiles_.vector_lanes) * output_blocks_) * scale;
-  const double columns = static_cast<double>(input_channels_ * taps_), strips = static_cast<double>(strips_.count());
+  const double columns = static_cast<double>(input_channels_ * taps_ + (bias_ ? 1 : 0)),
+               strips = static_cast<double>(strips_.count());
   const double pieces =
       strips * static_cast<double>(CeilDiv(strips_.columns(), piece_columns_) * CeilDiv(strips_.rows(), piece_rows_));
   const double rows = static_cast<double>(tiles_.tiles[panel_vectors_ - 1].most_rows);
@@ -148,7 +149,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   channel_lanes::Carver carver(at);
   WeightsScratch scratch;
-  scratch.slab = carver.Take<float>(input_block_ * slab_floats_ + kernels::kLineSlack);
+  scratch.slab = carver.Take<float>(input_block_ * slab_floats_ + plane_floats() + kernels::kLineSlack);
   scratch.line = carver.Take<float>(line_floats() + kernels::kLineSlack);
   scratch.rows = carver.Take<float>(output_block_ * piece_pixels());
   scratch.pixels = carver.Take<float>(piece_pixels() * lane_step_);

@@ -4,7 +4,7 @@
 // where a column is an input channel and a tap. Of the input under a strip of output a small padded slab is made, in
 // which every column is a shift, so that its factors are read where they stand: rows and positions lie apart by their
 // residues of the stride. Output is transposed piece by piece, for all columns at once, while the product before it
-// asks for it: so memory is hardly waited for. Sums are transposed last.
+// asks for it: so memory is hardly waited for. Sums are transposed last. The bias gradient is one more column, of ones.
 #ifndef CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 
@@ -26,12 +26,13 @@ int64_t SlabFloatsAChannel(const Geometry& geometry);
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* slab;    // [input channel][depth tap][residue of the row][residue of the position][row][position], padded
-  float* line;    // of the input
-  float* rows;    // [output channel][pixel of a piece], where output is converted
-  float* pixels;  // [pixel of a piece][output channel]
-  float* tiles;   // [column][output channel]: sums of a few strips
-  float* totals;  // likewise, of all
+  float* slab;  // [input channel][depth tap][residue of the row][residue of the position][row][position], padded; then
+                // a plane of ones
+  float* line;  // of the input
+  float* rows;  // [output channel][pixel of a piece], where output is converted
+  float* pixels;           // [pixel of a piece][output channel]
+  float* tiles;            // [column][output channel]: sums of a few strips
+  float* totals;           // likewise, of all
   int64_t* tap_offsets;    // of the columns in the slab
   int64_t* pixel_offsets;  // of the pixels of a piece
   int64_t* result_offsets;
@@ -40,7 +41,7 @@ struct WeightsScratch {
 
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+  WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -55,7 +56,7 @@ class WeightsStep : public Step {
   void ChooseSegments(const Geometry& geometry);
   void CountWork(const ConvProblem& problem);
 
-  int64_t columns() const { return input_block_ * taps_; }  // of a job
+  int64_t columns() const { return input_block_ * taps_ + (bias_ ? 1 : 0); }  // of a job
   int64_t jobs(int64_t groups) const { return groups * input_blocks_ * output_blocks_; }
   int64_t tile_floats() const { return columns() * lane_step_; }
   int64_t plane_floats() const { return slab_rows_ * pitch_; }  // of a residue
@@ -63,6 +64,7 @@ class WeightsStep : public Step {
   int64_t piece_pixels() const { return piece_rows_ * piece_columns_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  bool bias_;  // its gradient too
   kernels::GatherTilesList tiles_;
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
   columns::Strips strips_;                                       // each has a slab
