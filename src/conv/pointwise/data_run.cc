@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/data_step.h"
+#include "conv/pointwise/tile.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pointwise {
@@ -12,6 +13,7 @@ namespace {
 constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPackedTogether = 32;  // source channels: their weights stay in the L1 for all panels of rows
 
+constexpr int64_t kInPlaceTiles = 4;   // of a plane, from where on results of many sources are added up in place
 constexpr int64_t kChannelsAhead = 2;  // whose planes are asked for while one is stored
 
 void PrefetchForWriting(const float* at, int64_t count) {
@@ -62,9 +64,9 @@ class DataRun {
   };
   struct Panel {
     int64_t first, count;  // pixels
-    bool direct;           // results are written where they belong
-    float* results;
-    int64_t row_stride;
+    bool in_place;         // results are added up where they belong
+    bool placed;           // the last sources' products bring them there
+    float* results;        // where they are added up else
   };
 
   Block BlockAt(int64_t index) const {
@@ -80,28 +82,25 @@ class DataRun {
     do {  // once for no channels at all: the results are then 0
       const float* weights = weights_ != nullptr ? weights_ + PackedOffset(block, c) : scratch.weights;
       if (weights_ == nullptr) PackRows(block, c, scratch, scratch.weights);
-      ForEachPanel(block, piece, scratch, [&](const Panel& panel) {
+      ForEachPanel(piece, scratch, [&](const Panel& panel) {
         Multiply(block, panel, c, weights, ComingAfter(block, piece, panel, c), scratch);
       });
       c += s_.chunk_;
     } while (c < s_.source_channels_);
     if (s_.spread_) return StoreSpread(block, piece, scratch);
-    ForEachPanel(block, piece, scratch, [&](const Panel& panel) {
-      if (!panel.direct || p_.rule.saturate) Store(block, panel);
+    ForEachPanel(piece, scratch, [&](const Panel& panel) {
+      if (!panel.placed || p_.rule.saturate) Store(block, panel);
     });
   }
 
   template <class F>
-  void ForEachPanel(const Block& block, int64_t piece, const DataScratch& scratch, const F& visit) const {
+  void ForEachPanel(int64_t piece, const DataScratch& scratch, const F& visit) const {
     const int64_t begin = PieceBegin(piece), end = begin + s_.cut_.pieces.size(piece);
     for (int64_t first = begin; first < end; first += s_.panel_) {
       const int64_t count = std::min(s_.panel_, end - first);
-      const bool together = first % s_.plane_ + count <= s_.plane_;
-      if (s_.direct_ && together && count % s_.tiles_[0].lanes == 0) {
-        visit(Panel{first, count, true, Results() + ResultOffset(block, first), s_.result_.strides[1]});
-      } else {
-        visit(Panel{first, count, false, scratch.results + first - begin, s_.piece_lanes()});
-      }
+      const bool together = first % s_.plane_ + count <= s_.plane_ && count % s_.tiles_[0].lanes == 0;
+      const bool in_place = s_.direct_ && together && s_.plane_ >= kInPlaceTiles * s_.lanes();
+      visit(Panel{first, count, in_place, in_place || (s_.direct_ && s_.splits()), scratch.results + first - begin});
     }
   }
 
@@ -233,54 +232,74 @@ class DataRun {
 
   void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights, const void* coming,
                 const DataScratch& scratch) const {
-    const int64_t lanes = s_.lanes(), vector = s_.tiles_[0].lanes, sources = CountOf(c);
-    const int64_t stride = s_.source_.strides[1];
+    const int64_t sources = CountOf(c), stride = s_.source_.strides[1];
     const kernels::GatherRun run{0, 0, s_.Terms(sources)};
     kernels::GatherOperands operands{};
     operands.runs = &run;
     operands.run_count = 1;
     operands.b_copy_step = s_.panel_;
+    const bool last = c + sources == s_.source_channels_, placed = panel.in_place || (panel.placed && last);
+    const int64_t row_stride = placed ? s_.result_.strides[1] : s_.piece_lanes();
     operands.result_offsets = scratch.result_offsets;
-    for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * panel.row_stride;
-    // The first rows' product copies whole vectors of an image's FP32 pixels on its way.
-    const bool whole = !s_.picked_ && panel.count % vector == 0 && panel.first % s_.plane_ + panel.count <= s_.plane_;
-    const float* in_place = whole ? source_.Direct(SourceOffset(block, panel.first, c), 1) : nullptr;
-    if (in_place == nullptr) PackPixels(block, panel, c, scratch);
-    const int64_t tiles = base::CeilDiv(panel.count, lanes), bytes = numerics::ElementBytes(s_.source_.dtype);
+    for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * row_stride;
+    operands.added_step = s_.piece_lanes();
+    const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
+    Tile tiles[DataStep::kMostTiles]{};
+    const int64_t count = ListTiles(block, panel, c, placed, tiles);
+    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
+    if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
-      const bool copying = p == 0 && in_place != nullptr;
       operands.a = weights + row * run.terms;
       operands.a_step = rows;
-      operands.b_step = copying ? stride : s_.panel_;
-      for (int64_t t = 0; t < tiles; ++t) {
-        const int64_t i = t * lanes, vectors = base::CeilDiv(std::min<int64_t>(lanes, panel.count - i), vector);
-        operands.b = copying ? in_place + i : scratch.pixels + i;
-        operands.b_copy = scratch.pixels + i;
+      for (const Tile* tile = tiles; tile < tiles + count; ++tile) {
+        const bool copying = p == 0 && tile->source != nullptr;
+        operands.b_copy = scratch.pixels + tile->at;
+        operands.b = copying ? tile->source : operands.b_copy;
+        operands.b_step = copying ? stride : s_.panel_;
         // Meanwhile what comes next: planes are too far apart for the processor to foresee. With pairs each of the
         // first two row panels asks for one channel of a pair.
         const bool more = p < s_.a_term() && !s_.picked_;
-        operands.ahead =
-            more ? static_cast<const char*>(coming) + (p * stride + i) * bytes : static_cast<const void*>(operands.b);
+        operands.ahead = more ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
+                              : static_cast<const void*>(operands.b);
         operands.ahead_step = more ? s_.a_term() * stride * bytes : 0;
-        operands.c = panel.results + row * panel.row_stride + i;
-        const kernels::GatherTiles& by_vectors = s_.tiles_[vectors - 1];
-        const kernels::GatherGemmFn* by_rows = copying ? +by_vectors.adjacent_copying : +by_vectors.adjacent;
-        by_rows[rows](operands, c > 0);
+        operands.c = tile->result + row * row_stride;
+        operands.added = tile->added + row * s_.piece_lanes();
+        tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
       }
     }
+  }
+
+  int64_t ListTiles(const Block& block, const Panel& panel, int64_t c, bool placed, Tile* tiles) const {
+    const int64_t vector = s_.tiles_[0].lanes;
+    // The first rows' product copies FP32 pixels on its way: whole vectors, or any where tiles can be split.
+    const bool whole = panel.first % s_.plane_ + panel.count <= s_.plane_ && panel.count % vector == 0;
+    const bool copied = !s_.picked_ && (whole || s_.splits());
+    int64_t listed = 0;
+    for (int64_t at = 0; at < panel.count; at += s_.lanes()) {
+      const int64_t first = panel.first + at, count = std::min(s_.lanes(), panel.count - at);
+      tiles[listed++] = {at,
+                         count,
+                         std::min(count, s_.plane_ - first % s_.plane_),
+                         copied ? source_.Direct(SourceOffset(block, first, c), 1) : nullptr,
+                         placed ? Results() + ResultOffset(block, first) : panel.results + at,
+                         panel.results + at,
+                         &s_.tiles_[base::CeilDiv(count, vector) - 1]};
+    }
+    return listed;
   }
 
   void Store(const Block& block, const Panel& panel) const {
     ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
       const int64_t offset = ResultOffset(block, pixel), stride = s_.result_.strides[1];
       const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
-      float* line = panel.results + pixel - panel.first;
+      float* line = panel.placed ? Results() + offset : panel.results + pixel - panel.first;
+      const int64_t line_step = panel.placed ? stride : s_.piece_lanes();
       float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
       if (direct != nullptr) {
-        return kernels::Lines().copy_rows(line, panel.row_stride, block.channels, run, direct, stride);
+        return kernels::Lines().copy_rows(line, line_step, block.channels, run, direct, stride);
       }
-      for (int64_t r = 0; r < block.channels; ++r, line += panel.row_stride) {
+      for (int64_t r = 0; r < block.channels; ++r, line += line_step) {
         if (p_.has_bias) AddBias(block.group * s_.result_channels_ + block.first + r, run, line);
         result_.Store(offset + r * stride, &whole, 1, 1, line);
       }

@@ -21,7 +21,8 @@ constexpr int64_t kCachedWeights = 256 * kMostTerms;  // of a block: 256 KiB of 
 constexpr int64_t kNearWeights = int64_t{1} << 20;    // of all: 4 MiB of the L3
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
-constexpr int64_t kMostTiles = 4;                     // side by side
+constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 KiB of a 48 KiB L1
+constexpr int64_t kFewWeights = 160 << 10;            // of a group: 640 KiB of a 1 MiB L2, beside all else
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kSmallPlane = 1024;  // pieces of less would leave much over
 constexpr int64_t kJobsAThread = 6;    // shares out evenly
@@ -64,7 +65,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   vectors_ = std::min(2, list.count);
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(source_channels_), kMostTerms));
   chunk_ = a_term() * std::max<int64_t>(1, CeilDiv(Terms(source_channels_), chunks));
-  panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (Terms(chunk_) * lanes()), 1, kMostTiles);
+  few_weights_ = source_channels_ * result_channels_ <= kFewWeights && dot_rate_ == 0;
+  const int64_t pixel_floats = few_weights_ ? kNearPixelFloats : kPixelFloats;
+  panel_ = lanes() * std::clamp<int64_t>(pixel_floats / (Terms(chunk_) * lanes()), 1, kMostTiles);
   plane_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   cut_ = MakeCut(g, kBlocks[0]);
   for (const int64_t most_rows : kBlocks) {

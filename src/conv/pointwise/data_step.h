@@ -40,6 +40,8 @@ class DataStep : public Step {
  private:
   friend class DataRun;
 
+  static constexpr int64_t kMostTiles = 4;  // of a panel
+
   // How the work is cut, and what that costs.
   struct Cut {
     int64_t block = 1, blocks = 0;  // result channels of a job
@@ -53,6 +55,8 @@ class DataStep : public Step {
   int64_t PackedBytes(const Geometry& geometry) const;      // of all weights
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
   int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }
+  // Whether tiles over two images are read and written where they stand.
+  bool splits() const { return few_weights_ && plane_ >= lanes() && tiles_[vectors_ - 1].adjacent_split[1] != nullptr; }
   int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
   // Pixels of a piece, in whole tiles.
@@ -60,7 +64,7 @@ class DataStep : public Step {
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
-  bool direct_;          // whole panels of results are written where they belong
+  bool direct_;          // results are written where they belong, but for tiles over two images where not split
   bool spread_;          // results are an unfolded input
   bool spread_seconds_;  // of 2 bytes each, and every second of them 0
   bool picked_;          // sources are an unfolded input
@@ -69,6 +73,7 @@ class DataStep : public Step {
   Operand source_, result_;
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group, unfolded
   int64_t plane_ = 0;                                  // source pixels of an image
+  bool few_weights_ = false;                           // in all
   int64_t result_row_ = 0;                             // elements of an input row
   channel_lanes::WeightView weight_;
   const kernels::GatherTiles* tiles_;  // by vectors, from 1

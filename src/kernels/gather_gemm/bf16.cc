@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // With intrinsics: Highway 1.0 has no target with BF16 dot products.
+#include <type_traits>
 #include <utility>
 
 #include "kernels/gather_gemm/contract.h"
@@ -17,6 +18,7 @@ namespace {
 // A pair travels as the float of its bits, which is never computed with.
 struct PairMath {
   static constexpr int kRegisters = 32, kLanes = 16;
+  static constexpr bool kMasks = false;
   using V = __m512;
 
   static __attribute__((always_inline)) V Zero() { return _mm512_setzero_ps(); }

@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "kernels/gather_gemm/contract.h"
@@ -32,6 +33,22 @@ struct GatherMath {
   static HWY_INLINE V Broadcast(const float* from) { return hn::Set(D(), *from); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
   static HWY_INLINE V MulAdd(V x, V y, V sum) { return hn::MulAdd(x, y, sum); }
+
+#if HWY_TARGET == HWY_SCALAR || HWY_MEM_OPS_MIGHT_FAULT
+  static constexpr bool kMasks = false;
+#else
+  static constexpr bool kMasks = true;
+  using M = decltype(hn::FirstN(D(), 0));
+
+  static HWY_INLINE M First(int64_t lanes) {
+    return hn::FirstN(D(), static_cast<size_t>(HWY_MIN(HWY_MAX(lanes, 0), kLanes)));
+  }
+  static HWY_INLINE M Lanes(int64_t begin, int64_t end) { return hn::AndNot(First(begin), First(end)); }
+  static HWY_INLINE V Pick(M one, const float* from_one, M other, const float* from_other) {
+    return hn::Or(hn::MaskedLoad(one, D(), from_one), hn::MaskedLoad(other, D(), from_other));
+  }
+  static HWY_INLINE void Place(V v, M lanes, float* to) { hn::BlendedStore(v, lanes, D(), to); }
+#endif
 };
 
 inline GatherTilesList GatherTilesOfTarget() { return ListGatherTiles<GatherMath>(); }

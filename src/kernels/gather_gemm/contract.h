@@ -38,6 +38,11 @@ struct GatherOperands {
   // costs next to nothing beside the product, and later calls read it from the cache.
   float* b_copy = nullptr;
   int64_t b_copy_step = 0;
+  // Split kernels only: lanes from `split` to `end` stand b_jump elements further on in b, and c_jump in c; those from
+  // `end` on stand nowhere, and are 0 in the copy. What the sums are added to is added[r * added_step + l], all lanes.
+  int64_t split = 0, end = 0, b_jump = 0, c_jump = 0;
+  const float* added = nullptr;
+  int64_t added_step = 0;
   // Adjacent rows and scattered_ahead: what a later call reads, brought to the cache meanwhile, a line a vector of a
   // term, the terms ahead_step bytes apart. A hint: any address will do; one that is in the cache already costs least.
   const void* ahead = nullptr;
@@ -58,6 +63,10 @@ struct GatherTiles {
   GatherGemmFn scattered_ahead[kMostRows + 1];
   GatherGemmFn adjacent[kMostRows + 1];
   GatherGemmFn adjacent_copying[kMostRows + 1];
+  // With c split, and in copying kernels b too; nullptr where an instruction set has no masks, and from three vectors
+  // on.
+  GatherGemmFn adjacent_split[kMostRows + 1];
+  GatherGemmFn adjacent_copying_split[kMostRows + 1];
 };
 
 struct GatherTilesList {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles over any arithmetic, to be included inside a namespace and under the compiler options of an instruction
-// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, and MulAdd.
+// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, and MulAdd. Where
+// kMasks, it also has masks: M, Lanes(begin, end) of any two numbers, Pick, which loads the lanes of two from two
+// places, and Place, which stores those of one.
 
 // kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
 // into memory.
@@ -56,11 +58,54 @@ class GatherSums {
     }
   }
 
+  template <class Parts>
+  __attribute__((always_inline)) void FinishSplit(const GatherOperands& o, const Parts& parts, bool accumulate) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        const float* added = o.added + r * o.added_step + v * kLanes;
+        const V sum = accumulate ? Math::Add(Math::Load(added), sums_[r][v]) : sums_[r][v];
+        parts.Store(sum, o.c + o.result_offsets[r] + v * kLanes, o.c_jump, v);
+      }
+    }
+  }
+
  private:
   V sums_[kRows][kVectors];
 };
 
+struct GatherWhole {
+  GatherWhole(int64_t, int64_t) {}
+};
+
+// The two parts of a split tile's lanes.
+template <class Math, int kVectors>
+class GatherParts {
+ public:
+  using V = typename Math::V;
+
+  __attribute__((always_inline)) GatherParts(int64_t split, int64_t end) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      first_[v] = Math::Lanes(0, split - v * Math::kLanes);
+      second_[v] = Math::Lanes(split - v * Math::kLanes, end - v * Math::kLanes);
+    }
+  }
+  __attribute__((always_inline)) V Load(const float* from, int64_t jump, int v) const {
+    return Math::Pick(first_[v], from, second_[v], from + jump);
+  }
+  __attribute__((always_inline)) void Store(V sum, float* to, int64_t jump, int v) const {
+    Math::Place(sum, first_[v], to);
+    Math::Place(sum, second_[v], to + jump);
+  }
+
+ private:
+  typename Math::M first_[kVectors], second_[kVectors];
+};
+
 inline constexpr int kCacheLine = 64;
+inline constexpr int kMostSplitVectors = 2;
 
 template <class Math, int kRows, int kVectors, bool kAhead>
 void GatherScattered(const GatherOperands& o, bool accumulate) {
@@ -91,12 +136,13 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
   sums.Finish(o.c, o.result_offsets, accumulate);
 }
 
-template <class Math, int kRows, int kVectors, bool kCopying>
+template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
   GatherSums<Math, kRows, kVectors> sums;
   sums.Clear();
   const char* ahead = static_cast<const char*>(o.ahead);
   [[maybe_unused]] float* __restrict__ copy = o.b_copy;
+  [[maybe_unused]] const std::conditional_t<kSplit, GatherParts<Math, kVectors>, GatherWhole> parts(o.split, o.end);
   for (int64_t t = 0; t < o.run_count; ++t) {
     const GatherRun run = o.runs[t];
     const float* __restrict__ a = o.a + run.a;
@@ -104,10 +150,14 @@ void GatherAdjacent(const GatherOperands& o, bool accumulate) {
     for (int64_t i = 0; i < run.terms; ++i) {
       if constexpr (kCopying) {
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) Math::Store(Math::Load(b + v * Math::kLanes), copy + v * Math::kLanes);
-        copy += o.b_copy_step;
+        for (int v = 0; v < kVectors; ++v) {
+          const float* from = b + v * Math::kLanes;
+          if constexpr (kSplit) Math::Store(parts.Load(from, o.b_jump, v), copy + v * Math::kLanes);
+          if constexpr (!kSplit) Math::Store(Math::Load(from), copy + v * Math::kLanes);
+        }
       }
-      sums.Add([a](int r) { return a + r; }, b);
+      sums.Add([a](int r) { return a + r; }, kCopying && kSplit ? copy : b);
+      if constexpr (kCopying) copy += o.b_copy_step;
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * kCacheLine);
       ahead += o.ahead_step;
@@ -115,7 +165,11 @@ void GatherAdjacent(const GatherOperands& o, bool accumulate) {
       b += o.b_step;
     }
   }
-  sums.Finish(o.c, o.result_offsets, accumulate);
+  if constexpr (kSplit) {
+    sums.FinishSplit(o, parts, accumulate);
+  } else {
+    sums.Finish(o.c, o.result_offsets, accumulate);
+  }
 }
 
 template <class Math, int kVectors, int... kRows>
@@ -125,9 +179,14 @@ GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
   tiles.most_rows = sizeof...(kRows);
   ((tiles.scattered[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, false>,
     tiles.scattered_ahead[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, true>,
-    tiles.adjacent[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false>,
-    tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true>),
+    tiles.adjacent[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false, false>,
+    tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true, false>),
    ...);
+  if constexpr (Math::kMasks && kVectors <= kMostSplitVectors) {
+    ((tiles.adjacent_split[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false, true>,
+      tiles.adjacent_copying_split[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true, true>),
+     ...);
+  }
   return tiles;
 }
 

@@ -27,30 +27,40 @@ std::vector<float> Random(size_t count, uint32_t seed) {
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
 // Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
-enum class Kind { kScattered, kAhead, kAdjacent, kCopying };
+enum class Kind { kScattered, kAhead, kAdjacent, kCopying, kSplit, kCopyingSplit };
+
+// Where a split tile parts, and how far on in b the second part stands.
+constexpr int64_t kSplit = 5, kBJump = 300;
 
 void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
   const bool scattered = kind == Kind::kScattered || kind == Kind::kAhead;
+  const bool copying = kind == Kind::kCopying || kind == Kind::kCopyingSplit;
+  const bool split = kind == Kind::kSplit || kind == Kind::kCopyingSplit;
+  const int64_t end = split ? tiles.lanes - 1 : tiles.lanes, part = split ? std::min(kSplit, end) : end;
+  const int64_t b_jump = copying && split ? kBJump : 0;
   const int64_t b_step = tiles.lanes + 9;
-  const std::vector<float> a = Random(4000, 1), b = Random(static_cast<size_t>(700 + 64 * b_step), 2);  // all kRuns
+  const std::vector<float> a = Random(4000, 1), b = Random(static_cast<size_t>(700 + kBJump + 64 * b_step), 2);
   std::vector<int64_t> row_offsets, result_offsets;
   for (int r = 0; r < rows; ++r) {
     row_offsets.push_back((r * 37) % 101);
     result_offsets.push_back((rows - 1 - r) * (tiles.lanes + 5));
   }
-  std::vector<float> c(static_cast<size_t>(rows * (tiles.lanes + 5)), kUntouched), expected = c;
+  const int64_t c_jump = rows * (tiles.lanes + 5);
+  std::vector<float> c(static_cast<size_t>(2 * c_jump), kUntouched), expected = c;
+  const int64_t added_step = tiles.lanes + 1;
+  const std::vector<float> added = Random(static_cast<size_t>(rows * added_step), 3);
   GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), b_step, nullptr, nullptr};
   for (int r = 0; r < rows; ++r) {
-    for (int l = 0; l < tiles.lanes; ++l) {
+    for (int l = 0; l < end; ++l) {
       float sum = 0;
       for (const GatherRun& run : kRuns) {
         for (int64_t i = 0; i < run.terms; ++i) {
           const float factor = scattered ? a[run.a + row_offsets[r] + i] : a[run.a + i * operands.a_step + r];
-          sum = MultiplyAdd(factor, b[run.b + i * operands.b_step + l], sum, fused);
+          sum = MultiplyAdd(factor, b[run.b + i * operands.b_step + l + (l < part ? 0 : b_jump)], sum, fused);
         }
       }
-      float& to = expected[result_offsets[r] + l];
-      to = accumulate ? to + sum : sum;
+      float& to = expected[result_offsets[r] + l + (l < part ? 0 : c_jump)];
+      to = !accumulate ? sum : split ? added[r * added_step + l] + sum : to + sum;
     }
   }
   operands.c = c.data();
@@ -58,13 +68,20 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   int64_t terms = 0;
   for (const GatherRun& run : kRuns) terms += run.terms;
   std::vector<float> copy(static_cast<size_t>(terms * (tiles.lanes + 3)), kUntouched), expected_copy = copy;
-  if (kind == Kind::kCopying) {
+  operands.split = part;
+  operands.end = end;
+  operands.b_jump = b_jump;
+  operands.c_jump = c_jump;
+  operands.added = added.data();
+  operands.added_step = added_step;
+  if (copying) {
     operands.b_copy = copy.data();
     operands.b_copy_step = tiles.lanes + 3;
     float* to = expected_copy.data();
     for (const GatherRun& run : kRuns) {
       for (int64_t i = 0; i < run.terms; ++i, to += tiles.lanes + 3) {
-        std::copy_n(b.data() + run.b + i * b_step, tiles.lanes, to);
+        std::fill_n(to, tiles.lanes, 0.0f);
+        for (int l = 0; l < end; ++l) to[l] = b[run.b + i * b_step + l + (l < part ? 0 : b_jump)];
       }
     }
   }
@@ -72,10 +89,12 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   operands.ahead_step = 64;
   operands.ahead_terms = 3;
   operands.ahead_row = 128;
-  const GatherGemmFn* by_rows = kind == Kind::kScattered ? +tiles.scattered
-                                : kind == Kind::kAhead   ? +tiles.scattered_ahead
-                                : kind == Kind::kCopying ? +tiles.adjacent_copying
-                                                         : +tiles.adjacent;
+  const GatherGemmFn* by_rows = kind == Kind::kScattered      ? +tiles.scattered
+                                : kind == Kind::kAhead        ? +tiles.scattered_ahead
+                                : kind == Kind::kCopying      ? +tiles.adjacent_copying
+                                : kind == Kind::kSplit        ? +tiles.adjacent_split
+                                : kind == Kind::kCopyingSplit ? +tiles.adjacent_copying_split
+                                                              : +tiles.adjacent;
   by_rows[rows](operands, accumulate);
   ASSERT_EQ(c, expected) << trace << " " << rows << " rows by " << tiles.lanes;
   ASSERT_EQ(copy, expected_copy) << trace << " " << rows << " rows by " << tiles.lanes;
@@ -93,7 +112,9 @@ TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
       ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
       ASSERT_LE(tiles.most_rows, GatherTiles::kMostRows);
       for (int rows = 1; rows <= tiles.most_rows; ++rows) {
-        for (Kind kind : {Kind::kScattered, Kind::kAhead, Kind::kAdjacent, Kind::kCopying}) {
+        for (Kind kind :
+             {Kind::kScattered, Kind::kAhead, Kind::kAdjacent, Kind::kCopying, Kind::kSplit, Kind::kCopyingSplit}) {
+          if (kind >= Kind::kSplit && tiles.adjacent_split[rows] == nullptr) continue;
           for (bool accumulate : {false, true}) Check(tiles, rows, kind, accumulate, fused, name);
         }
       }
