@@ -30,8 +30,8 @@ class PairReader {
   // the former and 0. Writes nothing else.
   void FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const;
 
-  // to[k * to_step + i] = the pair of elements offset + 2 * k * row_step + i and so many + row_step, of `rows` rows of
-  // `count`; 0 completes the pairs of an odd last row. Writes nothing else.
+  // to[k * to_step + i] = the pair of elements i, 0 <= i < count, of rows 2 * k and 2 * k + 1 of `rows` that begin at
+  // offset + row * row_step; 0 completes the pairs of a last row alone. Writes nothing else.
   void ZipRows(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* to, int64_t to_step) const {
     for (int64_t r = 0; r < rows; r += 2, to += to_step) {
       FetchLine(offset + r * row_step, row_step, r + 1 == rows, 1, count, to);

@@ -62,9 +62,9 @@ class DataStep : public Step {
   }
   void ChooseCut(const Geometry& geometry);
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
-  // Packed weights of one panel, or of all.
+  // Of weights that are packed once: a panel, and how many panels a group has.
   int64_t PanelFloats() const { return weight_.taps * Terms(source_channels_) * cut_.panels.panel_lanes(); }
-  int64_t AllPanels() const { return base::CeilDiv(result_channels_, cut_.panels.panel_lanes()); }  // of a group
+  int64_t AllPanels() const { return base::CeilDiv(result_channels_, cut_.panels.panel_lanes()); }
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;

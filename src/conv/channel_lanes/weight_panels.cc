@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/checked_math.h"
+
 namespace canopy::conv::channel_lanes {
 namespace {
 
@@ -166,10 +168,9 @@ void PackWeightPairs(const LineReader& reader, const PairReader& pairs, const We
     return PairUp(view.taps, block, packed);
   }
   for (int64_t tap = 0; tap < view.taps; ++tap) {
-    for (int64_t k = 0; k < block.sources; k += 2, packed += block.lanes) {
-      pairs.FetchLine(block.offset + view.TapOffset(tap) + k * view.source_stride, view.source_stride,
-                      k + 1 == block.sources, 1, block.results, packed);
-    }
+    pairs.ZipRows(block.offset + view.TapOffset(tap), view.source_stride, block.sources, block.results, packed,
+                  block.lanes);
+    packed += base::CeilDiv(block.sources, int64_t{2}) * block.lanes;
   }
 }
 

@@ -141,12 +141,10 @@ class DataRun {
 
   void PackPixels(int64_t offset, int64_t count, int64_t outputs, float* to) const {
     const int64_t stride = p_.output.strides[1];
-    for (int64_t k = 0; k < outputs; k += s_.a_term(), to += s_.panel_) {
-      if (s_.dot_rate_ > 0) {
-        output_pairs_.FetchLine(offset + k * stride, stride, k + 1 == outputs, 1, count, to);
-      } else {
-        output_.FetchRun(offset + k * stride, count, to);
-      }
+    if (s_.dot_rate_ > 0) {
+      output_pairs_.ZipRows(offset, stride, outputs, count, to, s_.panel_);
+    } else {
+      output_.CopyRows(offset, stride, outputs, count, to, s_.panel_);
     }
   }
 

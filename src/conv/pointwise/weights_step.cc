@@ -26,8 +26,8 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
 constexpr double kWorkASlabElem = 1.2;    // transposing one element
+constexpr double kWorkAPairedElem = 0.6;  // likewise, with its neighbour
 constexpr double kWorkAStride = 1;        // more where elements lie apart
-constexpr double kWorkAPairedElem = 0.6;  // likewise, of BF16
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkACopiedElem = 0.1;  // pairs; most can be read in place
 constexpr double kWorkAStore = 2;         // also adding its partial results
