@@ -234,13 +234,14 @@ inline Dims DimsOf(const Geometry& g) {
           {g.batch, g.output_channels, g.output_size[0], g.output_size[1], g.output_size[2]}};
 }
 
-// Whole numbers in tensors of the usual order, whose rows now and then have gaps between them; some gradients of the
-// input have the inputs' type, other results are FLOAT.
-inline Case PlainCase(const Geometry& g, uint32_t seed, DType type, Draw* draw) {
+// Whole numbers in tensors of the usual order, or another, whose rows now and then have gaps between them; some
+// gradients of the input have the inputs' type, other results are FLOAT.
+inline Case PlainCase(const Geometry& g, uint32_t seed, DType type, Draw* draw,
+                      const std::array<int, 5>& order = {0, 1, 2, 3, 4}) {
   Case c;
   c.problem.geometry = g;
   const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
-    Tensor tensor = MakeTensor(dims, dtype, {0, 1, 2, 3, 4}, (*draw)(0, 2) == 0 ? (*draw)(1, 3) : 0);
+    Tensor tensor = MakeTensor(dims, dtype, order, (*draw)(0, 2) == 0 ? (*draw)(1, 3) : 0);
     FillRandom(&tensor, true, draw->engine());
     return tensor;
   };

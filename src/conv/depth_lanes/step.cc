@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/depth_lanes/step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked_math.h"
+#include "conv/depth_lanes/sheets.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::depth_lanes {
+namespace {
+
+using joint_planes::Pass;
+using joint_planes::Reach;
+
+constexpr int64_t kEnoughJobs = 32;  // shares out evenly over a few threads
+constexpr int64_t kSheetFloats =
+    32 << 10;                             // of all sheets: rows are used again while they are in the first-level cache
+constexpr int64_t kSideBySideBlocks = 4;  // whose vectors of a pixel lie in neighbouring cache lines
+
+// In vector multiply-adds at the peak rate, measured.
+constexpr double kTransposeWork = 10;  // of a vector's way into a sheet, or out of it
+constexpr double kBandWork = 8;        // more where bands of it lie far apart
+constexpr double kCopyWork = 4;        // where channels lie side by side
+constexpr double kConversionWork = 3;  // more where elements are not plain FP32
+constexpr double kPixelWork = 3;       // of a pass, besides its products
+constexpr double kLeastWork = 5;       // likewise, where sums wait for one another
+constexpr double kRowWork = 12;
+constexpr double kPassWork = 50;
+constexpr double kSheetWork = 200;
+constexpr double kOverhead = 1.15;
+
+bool Plain(const Operand& operand, const numerics::NumericRule& rule) {
+  return operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{};
+}
+
+// How kernel offsets of one pair of residues are cut: rows and columns of a part, at most.
+struct CutSize {
+  int64_t rows = 1, columns = 1;
+};
+
+// The fewest parts, of equal sizes.
+CutSize CutOf(int64_t rows, int64_t columns) {
+  const kernels::DepthKernels& kernels = kernels::DepthLanes();
+  CutSize best;
+  int64_t least = rows * columns + 1;
+  for (int64_t r = 1; r <= std::min<int64_t>(rows, kernels::kMostDepthRows); ++r) {
+    if (kernels.most_columns[r] == 0) continue;
+    const int64_t row_parts = base::CeilDiv(rows, r);
+    const int64_t column_parts = base::CeilDiv(columns, int64_t{kernels.most_columns[r]});
+    const int64_t width = base::CeilDiv(columns, column_parts);
+    // Rows left over must have a kernel too.
+    if (kernels.most_columns[rows - (row_parts - 1) * r] < width || row_parts * column_parts >= least) continue;
+    least = row_parts * column_parts;
+    best = {r, width};
+  }
+  return best;
+}
+
+std::vector<Pass> PassesOf(const Reach& rows, const Reach& columns) {
+  std::vector<Pass> passes;
+  for (size_t i = 0; i < rows.residues.size(); ++i) {
+    for (size_t j = 0; j < columns.residues.size(); ++j) {
+      const int64_t height = rows.residues[i].offsets, width = columns.residues[j].offsets;
+      if (height * width == 0) continue;
+      const CutSize cut = CutOf(height, width);
+      Pass pass;
+      pass.row_residue = static_cast<int64_t>(i);
+      pass.column_residue = static_cast<int64_t>(j);
+      for (pass.row = 0; pass.row < height; pass.row += cut.rows) {
+        pass.rows = std::min(cut.rows, height - pass.row);
+        for (pass.column = 0; pass.column < width; pass.column += cut.columns) {
+          pass.columns = std::min(cut.columns, width - pass.column);
+          pass.first = pass.row + pass.column == 0;
+          passes.push_back(pass);
+        }
+      }
+    }
+  }
+  return passes;
+}
+
+bool AnyEmpty(const std::vector<planes::Residue>& residues) {
+  return std::any_of(residues.begin(), residues.end(), [](const planes::Residue& r) { return r.offsets == 0; });
+}
+
+}  // namespace
+
+DepthStep::DepthStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger)
+    : computations_(computations),
+      rows_(problem.geometry, 1),
+      columns_(problem.geometry, 2),
+      passes_(PassesOf(rows_, columns_)),
+      lanes_(kernels::DepthLanes().lanes),
+      layout_(problem.geometry.batch, problem.geometry.groups, lanes_),
+      gaps_(AnyEmpty(rows_.residues) || AnyEmpty(columns_.residues)) {
+  Cut(problem);
+  ShareOut(problem);
+  BookWorkspace(problem.geometry, ledger);
+  work_ = CountWork(problem);
+}
+
+void DepthStep::Cut(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  row_pitch_ = columns_.Pitch() * lanes_;
+  front_ = std::max<int64_t>(0, columns_.before) * lanes_;
+  const bool input_sheet = weights() && !(SideBySide(problem.input) && Plain(problem.input, problem.rule));
+  const bool result_sheet = data() && !SideBySide(problem.input_result);
+  const int64_t reach = rows_.before + rows_.after;
+  const int64_t input_row = g.stride[1] * g.input_size[2] * lanes_;  // of one row of positions
+  const int64_t row = row_pitch_ + input_row * ((input_sheet ? 1 : 0) + (result_sheet ? 1 : 0));
+  const int64_t most = std::clamp<int64_t>((kSheetFloats - reach * row_pitch_) / row, 1, rows_.positions);
+  bands_ = base::CeilDiv(rows_.positions, most);
+  band_ = base::CeilDiv(rows_.positions, bands_);
+  bands_ = base::CeilDiv(rows_.positions, band_);
+  output_floats_ = front_ + (band_ + reach) * row_pitch_;
+  input_floats_ = band_ * input_row;
+  const int64_t outputs = columns_.Existing();
+  for (int64_t i = 0; i < (band_ + reach) * outputs; ++i) {
+    output_places_.push_back(i / outputs * row_pitch_ + i % outputs * lanes_);
+  }
+  for (int64_t i = 0; i < std::max(input_floats_ / lanes_, g.taps()); ++i) input_places_.push_back(i * lanes_);
+}
+
+void DepthStep::ShareOut(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  items_ = layout_.image_blocks * g.output_size[0] * bands_;
+  chunk_ = SideBySide(problem.output) ? std::min(kSideBySideBlocks, layout_.group_blocks) : 1;
+  chunks_ = base::CeilDiv(layout_.group_blocks, chunk_);
+  segments_ = std::clamp<int64_t>(kEnoughJobs / chunks_, 1, items_);
+  segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
+}
+
+void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) {
+  constexpr int64_t kLine = 32;  // floats: sheets begin where the ledger's entries do
+  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
+  sums_floats_ = base::RoundUp(((weights() ? g.taps() : 0) + (bias() ? 1 : 0)) * lanes_, int64_t{kernels::kMostLanes});
+  output_floats_ = base::RoundUp(output_floats_, kLine);
+  input_floats_ = base::RoundUp(input_floats_, kLine);
+  const int64_t lines = std::max(LineFloats(lanes_), lanes_ * g.taps() + kernels::kLineSlack);
+  thread_floats_ = base::RoundUp(output_floats_ + results() * input_floats_ + lines, kLine);
+  packed_handle_ = ledger->Book("weights", (data() ? layout_.group_blocks * g.taps() * lanes_ : 0) * floats);
+  sums_handle_ = ledger->Book("gradients", segments_ * layout_.group_blocks * sums_floats_ * floats);
+  flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
+  scratch_handle_ =
+      ledger->Book("sheets of " + std::to_string(threads) + " threads", thread_floats_ * floats * threads);
+}
+
+double DepthStep::CountWork(const ConvProblem& problem) const {
+  const Geometry& g = problem.geometry;
+  const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
+    const bool side = SideBySide(operand), plain = Plain(operand, problem.rule);
+    if (in_place && side && plain) return 0.0;
+    return static_cast<double>(rows * columns) *
+           ((side ? kCopyWork : kTransposeWork + (bands_ > 1 ? kBandWork : 0)) + (plain ? 0 : kConversionWork));
+  };
+  const int64_t halo = (bands_ - 1) * (rows_.before + rows_.after);
+  double work = kSheetWork * static_cast<double>(bands_) +
+                moves(problem.output, rows_.Existing() + halo, columns_.Existing(), false);
+  if (weights()) work += moves(problem.input, g.input_size[1], g.input_size[2], true);
+  if (data()) work += moves(problem.input_result, g.input_size[1], g.input_size[2], true);
+  for (const Pass& pass : passes_) {
+    const double products = static_cast<double>(pass.rows * pass.columns * results());
+    const double row =
+        kRowWork + static_cast<double>(columns_.positions) * (kPixelWork + std::max(kLeastWork, products));
+    work += kPassWork * static_cast<double>(bands_) + row * static_cast<double>(rows_.positions);
+  }
+  return kOverhead * work * static_cast<double>(layout_.group_blocks * layout_.image_blocks * g.output_size[0]);
+}
+
+std::string DepthStep::Describe() const {
+  return std::to_string(layout_.block_groups) + " groups and " + std::to_string(layout_.block_images) +
+         " images as lanes, bands of " + std::to_string(band_) + " rows, " + std::to_string(passes_.size()) +
+         " passes, " + std::to_string(chunks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
+}
+
+}  // namespace canopy::conv::depth_lanes

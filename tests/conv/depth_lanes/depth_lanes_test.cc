@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sweep over all algorithms hardly meets: more channels than a vector has lanes with and without a rest,
+// channels-last tensors, bands of planes that are too large for one sheet, and kernels that need several passes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "kernels/dispatch.h"
+#include "tests/conv/algorithm_run.h"
+#include "tests/conv/random_case.h"
+
+namespace canopy::conv {
+namespace {
+
+constexpr uint8_t kAllGradients = kBackwardData | kBackwardWeights | kBiasFromOutput;
+
+Geometry DrawGeometry(Draw* draw) {
+  Geometry g;
+  const int64_t groups[] = {1, 3, 8, 15, 16, 17, 32, 36}, sizes[] = {1, 2, 5, 7, 8, 14, 15, 17, 33};
+  g.batch = (*draw)(1, 3);
+  g.groups = g.input_channels = g.output_channels = groups[(*draw)(0, 7)];
+  g.output_size[0] = g.input_size[0] = (*draw)(0, 5) == 0 ? 2 : 1;
+  const bool large = (*draw)(0, 7) == 0;
+  for (int a = 1; a < 3; ++a) {
+    g.kernel[a] = large ? (*draw)(8, 16) : (*draw)(1, 7);
+    g.stride[a] = (*draw)(0, 2) == 0 ? (*draw)(2, 3) : 1;
+    g.pad_begin[a] = (*draw)(0, 4) == 0 ? (*draw)(0, g.kernel[a] + 1) : g.kernel[a] / 2;
+    const int64_t least = std::max<int64_t>(1, g.kernel[a] - 2 * g.pad_begin[a]);
+    g.input_size[a] = std::max(least, sizes[(*draw)(0, 8)]);
+  }
+  if ((*draw)(0, 15) == 0) g.input_size[1] = 130;
+  for (int a = 1; a < 3; ++a) g.output_size[a] = (g.input_size[a] + 2 * g.pad_begin[a] - g.kernel[a]) / g.stride[a] + 1;
+  return g;
+}
+
+Case LanesCase(uint32_t seed, DType type) {
+  Draw draw(seed);
+  const Geometry g = DrawGeometry(&draw);
+  const bool last = draw(0, 1) == 0;
+  return PlainCase(g, seed, type, &draw, last ? std::array<int, 5>{0, 2, 3, 4, 1} : std::array<int, 5>{0, 1, 2, 3, 4});
+}
+
+std::vector<double> BiasOf(const Case& c) {
+  std::vector<double> bias(static_cast<size_t>(c.problem.geometry.groups));
+  ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+  return bias;
+}
+
+class DepthLanesAlgorithmTest : public testing::TestWithParam<int64_t> {};
+
+TEST_P(DepthLanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
+  const kernels::ScopedTarget scoped(GetParam());
+  const uint8_t sets[] = {kAllGradients, kBackwardData | kBackwardWeights, kBackwardData, kBackwardWeights};
+  int served[4] = {};
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    Case c = LanesCase(seed, seed % 5 == 0 ? DType::kBFloat16 : DType::kFloat32);
+    const uint8_t wanted = sets[seed % 4];
+    served[seed % 4] += RunAlgorithm(&c, "depth_lanes", wanted) == wanted;
+    const Sums expected = Expected(c);
+    const std::string trace = "seed " + std::to_string(seed);
+    // BF16 holds whole numbers up to 256.
+    const double tolerance = c.problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3;
+    if (wanted & kBackwardData) ExpectNear("backward data", c.input_result, expected.input, tolerance, trace);
+    if (wanted & kBackwardWeights) ExpectNear("backward weights", c.weight_result, expected.weight, 0, trace);
+    if (wanted & kBiasFromOutput) ExpectNear("bias gradient", c.bias_result, BiasOf(c), 0, trace);
+    if (HasFailure()) return;
+  }
+  for (const int count : served) EXPECT_GT(count, 30);
+}
+
+TEST_P(DepthLanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 90; ++seed) {
+    Case c = LanesCase(seed, DType::kFloat32);
+    MakeOneInfinite(&c, seed);
+    RunAlgorithm(&c, "depth_lanes", kAllGradients);
+    const Sums expected = Expected(c);
+    const std::string trace = "seed " + std::to_string(seed);
+    ExpectSameClasses(c.input_result, expected.input, trace + " backward data");
+    ExpectSameClasses(c.weight_result, expected.weight, trace + " backward weights");
+    ExpectSameClasses(c.bias_result, BiasOf(c), trace + " bias gradient");
+    if (HasFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DepthLanesAlgorithmTest, testing::ValuesIn(kernels::MachineTargets()),
+                         [](const auto& info) { return std::string(kernels::TargetName(info.param)); });
+
+}  // namespace
+}  // namespace canopy::conv
