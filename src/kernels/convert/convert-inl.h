@@ -110,24 +110,25 @@ HWY_INLINE Pattern<D> ToFloat16Bits(D d, hn::Vec<D> v) {
 
 // ---- the other formats ---------------------------------------------------------------------------------------------
 
+// In the upper half of each lane, anything in the lower.
 template <class D>
-HWY_INLINE Pattern<D> ToBFloat16Pattern(D /*d*/, hn::Vec<D> v) {
+HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   const PatternTag<D> di;
-  const auto bits = hn::BitCast(di, v);
-  const auto is_nan = hn::Gt(hn::And(bits, hn::Set(di, kMagnitude)), hn::Set(di, kInf));
-  const auto rounded = hn::And(AddHalfUlp<16>(di, bits), hn::Set(di, static_cast<int32_t>(0xFFFF0000u)));
-  return hn::IfThenElse(is_nan, hn::Set(di, kInf | kQuiet), rounded);
+  const auto rounded = AddHalfUlp<16>(di, hn::BitCast(di, v));
+  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), hn::Set(di, kInf | kQuiet), rounded);
 }
 
 template <int kMantissaBits, class D>
 HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
-  constexpr int kDropped = 23 - kMantissaBits;
+  constexpr int32_t kUlp = 1 << (23 - kMantissaBits);
   const PatternTag<D> di;
   const auto bits = hn::BitCast(di, v);
-  const auto is_nan = hn::RebindMask(di, hn::IsNaN(v));
+  // Half an ulp is added but to ties beside an even number.
+  const auto down = hn::Eq(hn::And(bits, hn::Set(di, 2 * kUlp - 1)), hn::Set(di, kUlp / 2));
+  const auto rounded = hn::IfThenElse(down, bits, hn::Add(bits, hn::Set(di, kUlp / 2)));
   const auto quiet = hn::Or(bits, hn::Set(di, kQuiet));
-  const auto rounded = hn::IfThenElse(is_nan, quiet, AddHalfUlp<kDropped>(di, bits));
-  return hn::BitCast(d, hn::And(rounded, hn::Set(di, -(1 << kDropped))));
+  const auto kept = hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), quiet, rounded);
+  return hn::BitCast(d, hn::And(kept, hn::Set(di, -kUlp)));
 }
 
 template <class D>
@@ -206,7 +207,7 @@ HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
     return hn::DemoteTo(elements, ToFloat16Bits(d, v));
   } else if constexpr (kType == DType::kBFloat16) {
     const hn::RebindToUnsigned<D> du;
-    return hn::DemoteTo(elements, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Pattern(d, v)))));
+    return hn::DemoteTo(elements, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Bits(d, v)))));
   } else if constexpr (kType == DType::kHiFloat8) {
     return hn::DemoteTo(elements, ToHiFloat8Bits(d, v));
   } else {
@@ -243,7 +244,9 @@ HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
     return FromFloat16Bits(d, ToFloat16Bits(d, v));
 #endif
   }
-  if constexpr (kRounding == InputRounding::kBFloat16) return hn::BitCast(d, ToBFloat16Pattern(d, v));
+  if constexpr (kRounding == InputRounding::kBFloat16) {
+    return hn::BitCast(d, hn::And(ToBFloat16Bits(d, v), hn::Set(di, static_cast<int32_t>(0xFFFF0000u))));
+  }
   if constexpr (kRounding == InputRounding::kHfloat32x11) return ToHfloat32<11>(d, v);
   if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10>(d, v);
 }
