@@ -117,7 +117,8 @@ void DataStep::CountWork(const ConvProblem& problem) {
   }
   const double columns = static_cast<double>(input_channels_ * taps_), outputs = static_cast<double>(output_channels_);
   const double blocks = static_cast<double>(blocks_), chunks = static_cast<double>(CeilDiv(output_channels_, chunk_));
-  const bool plain = problem.output.dtype == numerics::DType::kFloat32;
+  const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
+                     problem.rule.input_rounding == numerics::InputRounding::kNone;
   const bool packs = !plain || row_panels(this->columns()) > 1;
   const double results = static_cast<double>(input_channels_ * g.input_size[0] * g.input_size[1] * g.input_size[2]);
   const double terms = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(output_channels_)) : outputs;

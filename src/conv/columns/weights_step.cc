@@ -108,7 +108,8 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const double vectors = static_cast<double>((lane_blocks_ - 1) * whole_panels_.vectors() + last_panels_.vectors()) *
                          static_cast<double>(kernels::AllGatherTiles().vector_lanes) / 16;
   const double row_blocks = static_cast<double>(row_blocks_), lane_blocks = static_cast<double>(lane_blocks_);
-  const bool plain = problem.output.dtype == numerics::DType::kFloat32;
+  const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
+                     problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double terms = g.output_size[2] == 0 ? 0
                                              : static_cast<double>(CeilDiv(g.output_size[2], a_term())) /
                                                    static_cast<double>(g.output_size[2]);  // of a pixel
