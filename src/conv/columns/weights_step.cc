@@ -31,7 +31,8 @@ constexpr double kWorkAConvertedRow = 40;  // likewise; or one output channel of
 constexpr double kWorkARunVector = 3;      // copying one vector of a run
 constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
 constexpr double kWorkAConvertedElem = 0.8;
-constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
+constexpr double kWorkAnOutputRun = 120;  // of a channel, but a product's first: the processor foresees none
+constexpr double kWorkAStore = 1;         // of one result, also adding its partial results
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAJob = 1500;
@@ -125,6 +126,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
           (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
            terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) * kWorkARunVector +
            rows * (lane_blocks - 1) * kWorkAnElemAgain + (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
+      (static_cast<double>(strips_.count()) - products) * rows * lane_blocks * kWorkAnOutputRun +
       (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
       calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
       static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
