@@ -26,11 +26,13 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
-constexpr double kEfficiencyOfFew = 0.55;  // up to kFew input channels: rows of a tile
+constexpr double kEfficiencyOfFew = 0.45;  // up to kFew input channels: rows of a tile
 constexpr int64_t kFew = 4;
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAConvertedElem = 1.6;  // likewise
 constexpr double kWorkAPairedElem = 2.5;     // likewise
+constexpr double kWorkAPickedElem = 24;      // more where elements of input lie apart
+constexpr double kWorkAPlacedElem = 3;       // more where they are parted by the stride's phases
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAPartial = 1;     // adding one element of a partial result
 constexpr double kWorkATileVector = 2;  // adding to one vector of a result
@@ -120,8 +122,10 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes,
   const double calls = boxes * taps * (inputs / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) *
                        lanes / static_cast<double>(cut.panels.panel_lanes());
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
+  const double input_elem =
+      slab_elem_ + (load_step_[2] > 1 ? kWorkAPickedElem : 0) + (stride_[2] > 1 ? kWorkAPlacedElem : 0);
   cut.work = reach.products * term * inputs * vectors / (input_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) +
-             reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * slab_elem_ +
+             reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * input_elem +
              positions * lanes * static_cast<double>(cut.chunks) * slab_elem_ +
              calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +
              taps * inputs * lanes * (kWorkAStore + static_cast<double>(cut.segments - 1) * kWorkAPartial);
