@@ -32,7 +32,9 @@ constexpr double kWorkAPickedElem = 1;  // more where residues are picked apart
 constexpr double kWorkASlabRow = 40;
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
-constexpr double kWorkAStore = 1;  // of one result, also adding its partial results
+constexpr double kWorkAStore = 1;       // of one result, also adding its partial results
+constexpr double kWorkAStoredElem = 4;  // of the result, once
+constexpr double kWorkAStoredRow = 30;  // likewise, of the kernel
 constexpr double kWorkAJob = 1500;
 
 int64_t EvenBlock(int64_t whole, int64_t most) {
@@ -142,7 +144,9 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
           (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0)) +
            kWorkASlabRow) +
       static_cast<double>(segments_) *
-          (vectors * 16 * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob);
+          (vectors * 16 * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob) +
+      static_cast<double>(output_channels_) * columns *
+          (kWorkAStoredElem + kWorkAStoredRow / static_cast<double>(g.kernel[2]));
   work_ *= static_cast<double>(g.groups);
 }
 
