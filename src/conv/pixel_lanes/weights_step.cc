@@ -24,7 +24,8 @@ constexpr double kLoadWork = 6;        // of a vector
 constexpr double kSplitWork = 20;      // where it is split
 constexpr double kPieceWork = 16;      // more where pieces of planes are short: they come from memory
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
-constexpr double kRowWork = 8;         // of a row's way, besides
+constexpr double kRowWork = 12;        // of a row's way, besides
+constexpr double kPlaneWork = 90;      // of a plane's
 constexpr double kTileWork = 20;
 constexpr double kSumWork = 2;     // of a tile's sum that is added to memory
 constexpr double kReduceWork = 8;  // of a sum's lanes
@@ -132,8 +133,8 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
     if (bands_ > 1 && band_ * row_bytes < kPieceBytes) vector += kPieceWork;
     if (operand.dtype != numerics::DType::kFloat32 || problem.rule != numerics::NumericRule{})
       vector += kConversionWork;
-    return static_cast<double>(g.batch * size[0] * channels * size[1]) *
-           (kRowWork + static_cast<double>(size[2]) / static_cast<double>(lanes_) * vector);
+    const double row = kRowWork + static_cast<double>(size[2]) / static_cast<double>(lanes_) * vector;
+    return static_cast<double>(g.batch * size[0] * channels) * (kPlaneWork + static_cast<double>(size[1]) * row);
   };
   double work = copies(problem.output, g.output_size, results_, kLoadWork) +
                 copies(problem.input, g.input_size, sources_, columns_.stride == 1 ? kLoadWork : kSplitWork);
