@@ -15,7 +15,8 @@ constexpr int64_t kResultFloats = 48 << 10;  // 192 KiB of a 1 MiB L2
 
 // In units of Step::Work.
 constexpr double kEfficiency[] = {0, 0.45, 0.58, 0.66, 0.66};  // by channels
-constexpr double kWorkARowVector = 0.5;                     // of output, from memory, for each slice
+constexpr double kWorkARowVector = 0.5;                        // of output, from memory, for each slice
+constexpr double kWorkAFarVector = 20;                         // the least, of one that waits for memory
 constexpr double kWorkACall = 100;
 constexpr double kWorkAStore = 2;
 constexpr double kWorkAPackedWeight = 4;
@@ -68,8 +69,9 @@ void DataStep::CountWork(const Geometry& g) {
                        static_cast<double>(CeilDiv(output_channels_, chunk_));
   const double vectors = static_cast<double>(g.batch * g.input_size[0] * bands_ * rows_ * tiles_ * blocks_) * scale;
   const double outputs = static_cast<double>(output_channels_), slices = static_cast<double>(slices_.size());
-  work_ = vectors * outputs * (static_cast<double>(taps_ * block_) / kEfficiency[block_] + slices * kWorkARowVector) +
-          calls * slices * kWorkACall + vectors * static_cast<double>(block_) * kWorkAStore * 4 +
+  const double vector = static_cast<double>(taps_ * block_) / kEfficiency[block_] + slices * kWorkARowVector;
+  work_ = vectors * outputs * std::max(vector, kWorkAFarVector) + calls * slices * kWorkACall +
+          vectors * static_cast<double>(block_) * kWorkAStore * 4 +
           outputs * static_cast<double>(input_channels_ * taps_) * kWorkAPackedWeight +
           static_cast<double>(g.batch * depth_blocks_ * bands_ * blocks_) * kWorkAJob;
   work_ *= static_cast<double>(g.groups);
