@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors element by element, by their five indices, and the positions that the definition pairs. Slow and plain: for
-// the reference and for what is rare.
+// the reference and for what is rare or small.
 #ifndef CANOPY_CONV_ELEMENTS_H_
 #define CANOPY_CONV_ELEMENTS_H_
 
@@ -18,6 +18,13 @@ inline Extent3 Unflatten(int64_t index, const Extent3& size) {
 inline int64_t ElementOffset(const Operand& operand, int64_t a, int64_t b, const Extent3& at) {
   const auto& s = operand.strides;
   return (a * s[0] + b * s[1] + at[0] * s[2] + at[1] * s[3] + at[2] * s[4]) * numerics::ElementBytes(operand.dtype);
+}
+
+// One element of the bias gradient, rounded once.
+inline void StoreBias(const ConvProblem& problem, const Buffers& buffers, int64_t channel, float sum) {
+  const Operand& result = problem.bias_result;
+  char* to = static_cast<char*>(buffers.bias_result) + ElementOffset(result, 0, channel, {0, 0, 0});
+  numerics::StoreElement(to, result.dtype, sum, problem.rule.saturate);
 }
 
 // Reads multiplicands, rounded as the rule says.

@@ -109,4 +109,13 @@ bool TouchesPadding(const AxisPhase& phase, int64_t source_size) {
   });
 }
 
+bool MeetsPadding(const Geometry& g) {
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const AxisPhase& phase : ForwardPhases(g, axis)) {
+      if (TouchesPadding(phase, g.input_size[axis])) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace canopy::conv

@@ -51,6 +51,9 @@ std::vector<AxisPhase> BackwardDataPhases(const Geometry& geometry, int axis, bo
 // Whether some walked position of the phase falls into padding under some tap.
 bool TouchesPadding(const AxisPhase& phase, int64_t source_size);
 
+// Whether some output position meets padding under some kernel offset, along any axis.
+bool MeetsPadding(const Geometry& geometry);
+
 }  // namespace canopy::conv
 
 #endif  // CANOPY_CONV_GRID_H_

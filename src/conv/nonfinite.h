@@ -7,6 +7,8 @@
 #ifndef CANOPY_CONV_NONFINITE_H_
 #define CANOPY_CONV_NONFINITE_H_
 
+#include <atomic>
+
 #include "conv/problem.h"
 
 namespace canopy::conv {
@@ -16,6 +18,18 @@ void AddNonfiniteWeightTerms(const ConvProblem& problem, Computation computation
 
 // Adds to the result of kBackwardWeights the terms in which `input` or `output` is not finite.
 void AddNonfiniteActivationTerms(const ConvProblem& problem, const Buffers& buffers, bool serial);
+
+// Weight gradients of such an algorithm: `run` computes them and sets `nonfinite` where one is not finite, as all are
+// that a zero spoilt; `take_finite` has it read harmless numbers from then on.
+template <class Run, class TakeFinite>
+void RunPastNonfinite(const ConvProblem& problem, const Buffers& buffers, bool serial,
+                      const std::atomic<int>& nonfinite, const Run& run, const TakeFinite& take_finite) {
+  run();
+  if (nonfinite.load(std::memory_order_relaxed) == 0) return;
+  take_finite();
+  run();
+  AddNonfiniteActivationTerms(problem, buffers, serial);
+}
 
 }  // namespace canopy::conv
 

@@ -67,6 +67,11 @@ struct ConvProblem {
   uint8_t computations = 0;  // OR of Computation
   bool has_bias = false;     // the bias operand is added to kForward's or kBackwardData's result, unrounded
 
+  // Whether the operand's elements are FP32 and are read and written without conversion.
+  bool IsPlain(const Operand& operand) const {
+    return operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{};
+  }
+
   // Read, where a wanted computation reads them.
   Operand input, weight, output, bias;
   // Written, where the computation is wanted.

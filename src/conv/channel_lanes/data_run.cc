@@ -4,7 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/data_step.h"
-#include "conv/channel_lanes/store.h"
+#include "conv/packing/store.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
@@ -55,48 +55,49 @@ class DataRun {
 
   // A class of each axis within a box.
   struct Clipped {
-    std::array<const AxisClass*, 3> axes;
+    std::array<const packing::AxisClass*, 3> axes;
     Extent3 low, count;
 
     int64_t positions() const { return count[0] * count[1] * count[2]; }
   };
 
   template <class F>
-  void ForEachClass(const Box& box, const F& visit) const {
+  void ForEachClass(const packing::Box& box, const F& visit) const {
     Clipped c;
-    const auto clip = [&](int axis, const AxisClass& one) {
+    const auto clip = [&](int axis, const packing::AxisClass& one) {
       int64_t high;
       one.Clip(box.first[axis + 1], box.first[axis + 1] + box.count[axis + 1], &c.low[axis], &high);
       c.axes[axis] = &one;
       c.count[axis] = high - c.low[axis];
       return c.count[axis] > 0;
     };
-    for (const AxisClass& d : s_.classes_[0]) {
+    for (const packing::AxisClass& d : s_.classes_[0]) {
       if (!clip(0, d)) continue;
-      for (const AxisClass& h : s_.classes_[1]) {
+      for (const packing::AxisClass& h : s_.classes_[1]) {
         if (!clip(1, h)) continue;
-        for (const AxisClass& w : s_.classes_[2]) {
+        for (const packing::AxisClass& w : s_.classes_[2]) {
           if (clip(2, w)) visit(c);
         }
       }
     }
   }
 
-  SlabShape ShapeOf(const Box& box) const {
-    SlabShape shape;
+  packing::SlabShape ShapeOf(const packing::Box& box) const {
+    packing::SlabShape shape;
     shape.first_image = box.first[0];
     shape.images = box.count[0];
     shape.panel = s_.Terms(s_.chunk_);
     for (int axis = 0; axis < 3; ++axis) {
       const int64_t begin = box.first[axis + 1];
-      shape.axes[axis] = SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + box.count[axis + 1]);
+      shape.axes[axis] =
+          packing::SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + box.count[axis + 1]);
     }
     return shape;
   }
 
-  void Job(int64_t group, int64_t block, const Box& box, const DataScratch& scratch) const {
-    const LanePanels& panels = s_.cut_.panels;
-    SlabShape shape = ShapeOf(box);
+  void Job(int64_t group, int64_t block, const packing::Box& box, const DataScratch& scratch) const {
+    const packing::LanePanels& panels = s_.cut_.panels;
+    packing::SlabShape shape = ShapeOf(box);
     ListPositions(box, shape, panels.block_lanes(), scratch);
     const int64_t first_result = group * s_.result_channels_ + panels.first(block);
     int64_t c = 0;
@@ -104,15 +105,15 @@ class DataRun {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(s_.chunk_, s_.source_channels_ - c);
       if (s_.dot_rate_ > 0) {
-        LoadChannelPairs(source_pairs_, s_.source_, shape, scratch.lines, scratch.slab);
+        packing::LoadChannelPairs(source_pairs_, s_.source_, shape, scratch.lines, scratch.slab);
       } else {
-        LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
+        packing::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
       }
       for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
         const PanelAt at{group, panels.first(block) / panels.panel_lanes() + panel, c};
         if (packed_ == nullptr) Pack(at, scratch);
         const float* weights = packed_ == nullptr ? scratch.weights : packed_ + PackedOffset(at);
-        const WeightRuns next = packed_ == nullptr ? RunsBehind(at, block) : WeightRuns();
+        const packing::WeightRuns next = packed_ == nullptr ? RunsBehind(at, block) : packing::WeightRuns();
         Multiply(box, shape, TilesOf(at), weights, panel * panels.panel_lanes(), c > 0, next, scratch);
       }
       c += s_.chunk_;
@@ -122,14 +123,14 @@ class DataRun {
   }
 
   // What is packed after a panel of a block.
-  WeightRuns RunsBehind(PanelAt at, int64_t block) const {
+  packing::WeightRuns RunsBehind(PanelAt at, int64_t block) const {
     const int64_t first = s_.cut_.panels.first(block) / s_.cut_.panels.panel_lanes();
     if (++at.panel == first + s_.cut_.panels.panels(block)) {
       at.panel = first;
       at.source += s_.chunk_;
       if (at.source >= s_.source_channels_) return {};
     }
-    return WeightRuns(s_.weight_, BlockOf(at));
+    return packing::WeightRuns(s_.weight_, BlockOf(at));
   }
 
   const kernels::GatherTiles& TilesOf(const PanelAt& at) const {
@@ -137,7 +138,7 @@ class DataRun {
     return s_.cut_.panels.tiles(at.panel / a_block, at.panel % a_block);
   }
 
-  WeightBlock BlockOf(const PanelAt& at) const {
+  packing::WeightBlock BlockOf(const PanelAt& at) const {
     const int64_t first = at.panel * s_.cut_.panels.panel_lanes(), lanes = TilesOf(at).lanes;
     return {WeightOffset(at.group, at.source, first), std::min(s_.chunk_, s_.source_channels_ - at.source),
             std::min(lanes, s_.result_channels_ - first), lanes};
@@ -152,10 +153,10 @@ class DataRun {
   // Fills scratch.weights.
   void Pack(const PanelAt& at, const DataScratch& scratch) const {
     if (s_.dot_rate_ > 0) {
-      PackWeightPairs(weight_, weight_pairs_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets,
-                      scratch.weights);
+      packing::PackWeightPairs(weight_, weight_pairs_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets,
+                               scratch.weights);
     } else {
-      PackWeights(weight_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets, scratch.weights);
+      packing::PackWeights(weight_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets, scratch.weights);
     }
   }
 
@@ -166,12 +167,13 @@ class DataRun {
   }
 
   // Where each position's pixel stands in the slab and its result among the tiles, class by class.
-  void ListPositions(const Box& box, const SlabShape& shape, int64_t lanes, const DataScratch& scratch) const {
+  void ListPositions(const packing::Box& box, const packing::SlabShape& shape, int64_t lanes,
+                     const DataScratch& scratch) const {
     int64_t* rows = scratch.row_offsets;
     int64_t* results = scratch.result_offsets;
     ForEachClass(box, [&](const Clipped& c) {
       const auto at = [&](int axis, int64_t i) {
-        const AxisClass& one = *c.axes[axis];
+        const packing::AxisClass& one = *c.axes[axis];
         return one.first + (c.low[axis] + i) * one.step - box.first[axis + 1];
       };
       for (int64_t d = 0; d < c.count[0]; ++d) {
@@ -192,8 +194,9 @@ class DataRun {
   // Slab indices from position to position.
   int64_t Stride(const Clipped& c, int axis) const { return c.axes[axis]->source_step / s_.load_step_[axis]; }
 
-  void Multiply(const Box& box, const SlabShape& shape, const kernels::GatherTiles& tiles, const float* weights,
-                int64_t lane, bool accumulate, const WeightRuns& next, const DataScratch& scratch) const {
+  void Multiply(const packing::Box& box, const packing::SlabShape& shape, const kernels::GatherTiles& tiles,
+                const float* weights, int64_t lane, bool accumulate, const packing::WeightRuns& next,
+                const DataScratch& scratch) const {
     int64_t done = 0, fetched = 0;  // positions; runs of weights
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
@@ -220,16 +223,16 @@ class DataRun {
     });
   }
 
-  int64_t ListRuns(const Clipped& c, const SlabShape& shape, int64_t lanes, kernels::GatherRun* runs) const {
+  int64_t ListRuns(const Clipped& c, const packing::SlabShape& shape, int64_t lanes, kernels::GatherRun* runs) const {
     const Extent3& kernel = p_.geometry.kernel;
-    const auto index = [&](int axis, const AxisClass::Tap& tap) {
+    const auto index = [&](int axis, const packing::AxisClass::Tap& tap) {
       return shape.axes[axis].Index(tap.source + c.low[axis] * c.axes[axis]->source_step);
     };
     const int64_t terms = s_.Terms(shape.channels);
     int64_t listed = 0;
-    for (const AxisClass::Tap& d : c.axes[0]->taps) {
-      for (const AxisClass::Tap& h : c.axes[1]->taps) {
-        for (const AxisClass::Tap& w : c.axes[2]->taps) {
+    for (const packing::AxisClass::Tap& d : c.axes[0]->taps) {
+      for (const packing::AxisClass::Tap& h : c.axes[1]->taps) {
+        for (const packing::AxisClass::Tap& w : c.axes[2]->taps) {
           const int64_t tap = (d.kernel * kernel[1] + h.kernel) * kernel[2] + w.kernel;
           runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel, tap * terms * lanes,
                             terms};
@@ -239,7 +242,7 @@ class DataRun {
     return listed;
   }
 
-  void AddBias(int64_t first, int64_t channels, const Box& box, const DataScratch& scratch) const {
+  void AddBias(int64_t first, int64_t channels, const packing::Box& box, const DataScratch& scratch) const {
     for (int64_t c = 0; c < channels; ++c) {
       const char* at =
           static_cast<const char*>(b_.bias) + (first + c) * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
@@ -251,7 +254,7 @@ class DataRun {
     }
   }
 
-  void Store(int64_t first, int64_t channels, const Box& box, const DataScratch& scratch) const {
+  void Store(int64_t first, int64_t channels, const packing::Box& box, const DataScratch& scratch) const {
     const auto& strides = s_.result_.strides;
     const int64_t lanes = s_.cut_.panels.block_lanes();
     // Whole rows that follow one another in memory are one line.
@@ -266,8 +269,8 @@ class DataRun {
           const int64_t offset = first * strides[1] + (box.first[0] + n) * strides[0] +
                                  (box.first[1] + d) * strides[2] + (box.first[2] + h) * strides[3] +
                                  box.first[3] * strides[4];
-          StoreLines(result_, offset, {channels, row, box.count[0] * lanes, strides[1], strides[4]}, scratch.lines,
-                     scratch.tiles + ((d * rows + h) * row * box.count[0] + n) * lanes);
+          packing::StoreLines(result_, offset, {channels, row, box.count[0] * lanes, strides[1], strides[4]},
+                              scratch.lines, scratch.tiles + ((d * rows + h) * row * box.count[0] + n) * lanes);
         }
       }
     }

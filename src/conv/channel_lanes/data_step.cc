@@ -6,7 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
@@ -49,8 +49,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   for (int axis = 0; axis < 3; ++axis) {
-    classes_[axis] = AxisClasses(g, axis, forward_);
-    load_step_[axis] = LoadStep(classes_[axis]);
+    classes_[axis] = packing::AxisClasses(g, axis, forward_);
+    load_step_[axis] = packing::LoadStep(classes_[axis]);
   }
   // Of the problem alone, and so the order of every sum; how the rest is cut changes no bit.
   const int64_t most = std::min(kMostChunk, std::max<int64_t>(1, kTerms / weight_.taps));
@@ -72,9 +72,9 @@ void DataStep::ChooseCut(const Geometry& g) {
   double best = 0;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   for (const int64_t most_lanes : kLaneChoices) {
-    const LanePanels panels(result_channels_, most_lanes, list);
+    const packing::LanePanels panels(result_channels_, most_lanes, list);
     if (best != 0 && panels.block_lanes() == cut_.panels.block_lanes()) continue;  // the same again
-    Extent4 last{};
+    packing::Extent4 last{};
     for (const int64_t most_positions : kPositionChoices) {
       const Cut cut = MakeCut(g, most_positions, panels, last);
       if (cut.boxes.extent() == last) continue;
@@ -93,8 +93,8 @@ void DataStep::ChooseCut(const Geometry& g) {
 }
 
 // Only cut where its boxes would be those of `known`.
-DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const LanePanels& panels,
-                                const Extent4& known) const {
+DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const packing::LanePanels& panels,
+                                const packing::Extent4& known) const {
   Cut cut;
   const Extent3& size = forward_ ? g.output_size : g.input_size;
   const Extent3 multiple = forward_ ? Extent3{1, 1, 1} : g.stride;
@@ -102,9 +102,9 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const int64_t a_pixel = std::max<int64_t>(
       1, size[0] * size[1] * size[2] / std::max<int64_t>(1, source[0] * source[1] * source[2]));  // positions
   cut.panels = panels;
-  cut.boxes = Boxes(g.batch, size, multiple,
-                    std::min({most_positions, kSlabFloats / Terms(chunk_) * a_pixel,
-                              std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
+  cut.boxes = packing::Boxes(g.batch, size, multiple,
+                             std::min({most_positions, kSlabFloats / Terms(chunk_) * a_pixel,
+                                       std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
   if (cut.boxes.extent() == known) return cut;
   const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
   cut.slab_pixels = reach.slab_pixels;
@@ -132,16 +132,16 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
-  Carver carver(at);
+  packing::Carver carver(at);
   DataScratch scratch;
   const int64_t lanes = cut_.panels.block_lanes(), positions = cut_.boxes.positions();
-  const int64_t columns = std::max(chunk_ * weight_.taps, kLines);
+  const int64_t columns = std::max(chunk_ * weight_.taps, packing::kLines);
   scratch.slab = carver.Take<float>(cut_.slab_pixels * Terms(chunk_));
   scratch.weights = carver.Take<float>(weight_.taps * chunk_ * cut_.panels.panel_lanes());
   scratch.tiles = carver.Take<float>(positions * lanes);
   scratch.bias = carver.Take<float>(lanes);
-  scratch.lines.lines = carver.Take<float>(kLines * (kLine + kernels::kLineSlack));
-  scratch.lines.offsets = carver.Take<int64_t>(kLine);
+  scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(columns);
   scratch.row_offsets = carver.Take<int64_t>(positions);
   scratch.result_offsets = carver.Take<int64_t>(positions);
@@ -151,7 +151,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 }
 
 std::string DataStep::Describe() const {
-  const Extent4& box = cut_.boxes.extent();
+  const packing::Extent4& box = cut_.boxes.extent();
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
          " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +

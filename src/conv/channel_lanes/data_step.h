@@ -14,11 +14,11 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/axis_classes.h"
-#include "conv/channel_lanes/boxes.h"
-#include "conv/channel_lanes/lane_panels.h"
-#include "conv/channel_lanes/slab.h"
-#include "conv/channel_lanes/weight_panels.h"
+#include "conv/packing/axis_classes.h"
+#include "conv/packing/boxes.h"
+#include "conv/packing/lane_panels.h"
+#include "conv/packing/slab.h"
+#include "conv/packing/weight_panels.h"
 
 namespace canopy::conv::channel_lanes {
 
@@ -28,7 +28,7 @@ struct DataScratch {
   float* weights;  // of a panel and a chunk, while they are packed
   float* tiles;    // [position][channel of the block]
   float* bias;
-  SlabScratch lines;
+  packing::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* row_offsets;     // of every position, in the order of classes
   int64_t* result_offsets;  // likewise
@@ -49,14 +49,15 @@ class DataStep : public Step {
 
   // How the work is cut, and what that costs.
   struct Cut {
-    Boxes boxes;
-    LanePanels panels;
+    packing::Boxes boxes;
+    packing::LanePanels panels;
     int64_t slab_pixels = 0;   // of the largest
     bool packed_once = false;  // weights, for all jobs
     double work = 0;
   };
 
-  Cut MakeCut(const Geometry& geometry, int64_t most_positions, const LanePanels& panels, const Extent4& known) const;
+  Cut MakeCut(const Geometry& geometry, int64_t most_positions, const packing::LanePanels& panels,
+              const packing::Extent4& known) const;
   static int64_t Jobs(const Cut& cut, const Geometry& geometry) {
     return geometry.groups * cut.boxes.count() * cut.panels.blocks();
   }
@@ -71,8 +72,8 @@ class DataStep : public Step {
   Operand source_, result_;
   double dot_rate_ = 0;                                // 0: FP32 multiply-adds
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
-  WeightView weight_;
-  std::array<std::vector<AxisClass>, 3> classes_;
+  packing::WeightView weight_;
+  std::array<std::vector<packing::AxisClass>, 3> classes_;
   std::array<int64_t, 3> load_step_{};
   int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;

@@ -5,20 +5,21 @@
 
 namespace canopy::conv::channel_lanes {
 
-Reach ReachOf(const Boxes& boxes, int64_t batch, const Extent3& size,
-              const std::array<std::vector<AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps) {
+Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size,
+              const std::array<std::vector<packing::AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps) {
   Reach reach;
   reach.products = reach.pixels = static_cast<double>(batch);
   reach.slab_pixels = boxes.extent()[0];
   for (int axis = 0; axis < 3; ++axis) {
     double met = 0, loaded = 0;
     int64_t most = 0;
-    for (const AxisClass& one : classes[axis]) {
+    for (const packing::AxisClass& one : classes[axis]) {
       met += static_cast<double>(one.count) * static_cast<double>(one.taps.size());
     }
     const int64_t block = boxes.extent()[axis + 1];
     for (int64_t at = 0; at < size[axis]; at += block) {
-      const int64_t count = SourceRange(classes[axis], steps[axis], at, std::min(size[axis], at + block)).count;
+      const int64_t count =
+          packing::SourceRange(classes[axis], steps[axis], at, std::min(size[axis], at + block)).count;
       loaded += static_cast<double>(count);
       most = std::max(most, count);
     }

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "conv/channel_lanes/axis_classes.h"
-#include "conv/channel_lanes/boxes.h"
+#include "conv/packing/axis_classes.h"
+#include "conv/packing/boxes.h"
 
 namespace canopy::conv::channel_lanes {
 
@@ -20,8 +20,8 @@ struct Reach {
 };
 
 // `size`: of the result that `boxes` cut; `steps`: LoadStep of each axis.
-Reach ReachOf(const Boxes& boxes, int64_t batch, const Extent3& size,
-              const std::array<std::vector<AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps);
+Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size,
+              const std::array<std::vector<packing::AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps);
 
 }  // namespace canopy::conv::channel_lanes
 

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/store.h"
 #include "conv/channel_lanes/weights_step.h"
+#include "conv/packing/store.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
@@ -73,15 +73,15 @@ class WeightsRun {
 
   void Clear(float* tiles) const { std::memset(tiles, 0, static_cast<size_t>(tiles_floats_) * sizeof(float)); }
 
-  void AddBox(const Block& block, const Box& box, float* tiles, const WeightsScratch& scratch) const {
-    const LanePanels& panels = s_.cut_.panels;
-    SlabShape input, output;
+  void AddBox(const Block& block, const packing::Box& box, float* tiles, const WeightsScratch& scratch) const {
+    const packing::LanePanels& panels = s_.cut_.panels;
+    packing::SlabShape input, output;
     input.first_image = output.first_image = box.first[0];
     input.images = output.images = box.count[0];
     for (int axis = 0; axis < 3; ++axis) {
       const int64_t begin = box.first[axis + 1], count = box.count[axis + 1];
       output.axes[axis] = {begin, 1, count};
-      input.axes[axis] = SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + count);
+      input.axes[axis] = packing::SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + count);
     }
     input.first_channel = block.group * s_.input_channels_ + block.first_input;
     input.channels = block.inputs;
@@ -91,19 +91,20 @@ class WeightsRun {
     output.channels = panels.channels(block.lanes);
     output.panel = panels.panel_lanes();
     if (s_.dot_rate_ > 0) {
-      LoadImagePairs(input_pairs_, p_.input, p_.geometry.batch, input, scratch.lines, scratch.input);
-      LoadImagePairs(output_pairs_, p_.output, p_.geometry.batch, output, scratch.lines, scratch.output);
+      packing::LoadImagePairs(input_pairs_, p_.input, p_.geometry.batch, input, scratch.lines, scratch.input);
+      packing::LoadImagePairs(output_pairs_, p_.output, p_.geometry.batch, output, scratch.lines, scratch.output);
     } else {
-      LoadSlab(input_, p_.input, input, scratch.lines, scratch.input);
-      LoadSlab(output_, p_.output, output, scratch.lines, scratch.output);
+      packing::LoadSlab(input_, p_.input, input, scratch.lines, scratch.input);
+      packing::LoadSlab(output_, p_.output, output, scratch.lines, scratch.output);
     }
     for (int64_t panel = 0; panel < panels.panels(block.lanes); ++panel) {
       for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, input, output, panel, tap, tiles, scratch);
     }
   }
 
-  void MultiplyTap(const Block& block, const Box& box, const SlabShape& input, const SlabShape& output, int64_t panel,
-                   int64_t tap, float* sums, const WeightsScratch& scratch) const {
+  void MultiplyTap(const Block& block, const packing::Box& box, const packing::SlabShape& input,
+                   const packing::SlabShape& output, int64_t panel, int64_t tap, float* sums,
+                   const WeightsScratch& scratch) const {
     const kernels::GatherTiles& tiles = s_.cut_.panels.tiles(block.lanes, panel);
     kernels::GatherOperands operands{};
     operands.run_count = ListRuns(box, input, output, tap, scratch.runs, &operands.a_step);
@@ -124,8 +125,8 @@ class WeightsRun {
   }
 
   // The box's positions whose pixel under `tap` exists, in stretches; *a_step is the distance of their pixels.
-  int64_t ListRuns(const Box& box, const SlabShape& input, const SlabShape& output, int64_t tap,
-                   kernels::GatherRun* runs, int64_t* a_step) const {
+  int64_t ListRuns(const packing::Box& box, const packing::SlabShape& input, const packing::SlabShape& output,
+                   int64_t tap, kernels::GatherRun* runs, int64_t* a_step) const {
     const Geometry& g = p_.geometry;
     const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
     Extent3 low, high, shift;
@@ -178,14 +179,15 @@ class WeightsRun {
     const bool plain =
         strides[4] == 1 && strides[3] == kernel[2] && strides[2] == kernel[1] * kernel[2] && strides[1] == s_.taps_;
     if (plain) {  // input channels and taps are one line
-      StoreLines(result_, offset, {channels, block.inputs * s_.taps_, lanes, strides[0], 1}, scratch.lines, tiles);
+      packing::StoreLines(result_, offset, {channels, block.inputs * s_.taps_, lanes, strides[0], 1}, scratch.lines,
+                          tiles);
       return;
     }
     for (int64_t tap = 0; tap < s_.taps_; ++tap) {
       const int64_t at = offset + tap / (kernel[1] * kernel[2]) * strides[2] +
                          tap / kernel[2] % kernel[1] * strides[3] + tap % kernel[2] * strides[4];
-      StoreLines(result_, at, {channels, block.inputs, s_.taps_ * lanes, strides[0], strides[1]}, scratch.lines,
-                 tiles + tap * lanes);
+      packing::StoreLines(result_, at, {channels, block.inputs, s_.taps_ * lanes, strides[0], strides[1]},
+                          scratch.lines, tiles + tap * lanes);
     }
   }
 

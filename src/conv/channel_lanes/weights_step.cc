@@ -6,7 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
@@ -50,8 +50,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
   for (int axis = 0; axis < 3; ++axis) {
-    classes_[axis] = AxisClasses(g, axis, true);
-    load_step_[axis] = LoadStep(classes_[axis]);
+    classes_[axis] = packing::AxisClasses(g, axis, true);
+    load_step_[axis] = packing::LoadStep(classes_[axis]);
     stride_[axis] = g.stride[axis] / load_step_[axis];
   }
   slab_elem_ = dot_rate_ > 0                                       ? kWorkAPairedElem
@@ -71,15 +71,15 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
 void WeightsStep::ChooseCut(const Geometry& g) {
   bool chosen = false;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
-  Extent4 last_box{};
+  packing::Extent4 last_box{};
   for (const int64_t positions : kPositionChoices) {
-    const Boxes boxes(g.batch, g.output_size, {1, 1, 1}, positions);
+    const packing::Boxes boxes(g.batch, g.output_size, {1, 1, 1}, positions);
     if (chosen && boxes.extent() == last_box) continue;  // the same again
     last_box = boxes.extent();
     const Reach reach = ReachOf(boxes, g.batch, g.output_size, classes_, load_step_);
     int64_t last_lanes = 0;
     for (const int64_t lanes : kLaneChoices) {
-      const LanePanels panels(output_channels_, lanes, list);
+      const packing::LanePanels panels(output_channels_, lanes, list);
       if (panels.block_lanes() == last_lanes) continue;
       last_lanes = panels.block_lanes();
       int64_t last_chunk = 0;
@@ -101,8 +101,8 @@ bool WeightsStep::Fits(const Cut& cut) const {
          cut.boxes.positions() * cut.panels.block_lanes() <= kOutputFloats;
 }
 
-WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes, const Reach& reach,
-                                      const LanePanels& panels, int64_t most_channels) const {
+WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& all_boxes, const Reach& reach,
+                                      const packing::LanePanels& panels, int64_t most_channels) const {
   Cut cut;
   cut.panels = panels;
   cut.boxes = all_boxes;
@@ -112,7 +112,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const Boxes& all_boxes,
   cut.chunks = CeilDiv(input_channels_, cut.chunk);
   ChooseSegments(g, &cut);
   // Stretches of positions that a tap meets; whole planes are one where there is but one tap.
-  const Extent4& block = all_boxes.extent();
+  const packing::Extent4& block = all_boxes.extent();
   const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2]));
 
   const double inputs = static_cast<double>(input_channels_), vectors = static_cast<double>(cut.panels.vectors());
@@ -143,15 +143,15 @@ void WeightsStep::ChooseSegments(const Geometry& g, Cut* cut) const {
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
-  Carver carver(at);
+  packing::Carver carver(at);
   WeightsScratch scratch;
-  const Extent4& box = cut_.boxes.extent();
+  const packing::Extent4& box = cut_.boxes.extent();
   scratch.input = carver.Take<float>(cut_.slab_pixels * cut_.chunk);
   scratch.output = carver.Take<float>(cut_.boxes.positions() * cut_.panels.block_lanes());
   scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : tiles_floats(cut_));
   scratch.tiles = carver.Take<float>(Deep(cut_) ? tiles_floats(cut_) : 0);
-  scratch.lines.lines = carver.Take<float>(kLines * (kLine + kernels::kLineSlack));
-  scratch.lines.offsets = carver.Take<int64_t>(kLine);
+  scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.runs = carver.Take<kernels::GatherRun>(box[1] * box[2]);
   if (bytes != nullptr) *bytes = carver.used();
@@ -159,7 +159,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 }
 
 std::string WeightsStep::Describe() const {
-  const Extent4& box = cut_.boxes.extent();
+  const packing::Extent4& box = cut_.boxes.extent();
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.chunk) + " input by " +
          std::to_string(cut_.panels.block_lanes()) + " output channels in panels of " +

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/axis_classes.h"
-#include "conv/channel_lanes/boxes.h"
-#include "conv/channel_lanes/lane_panels.h"
 #include "conv/channel_lanes/reach.h"
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/axis_classes.h"
+#include "conv/packing/boxes.h"
+#include "conv/packing/lane_panels.h"
+#include "conv/packing/slab.h"
 
 namespace canopy::conv::channel_lanes {
 
@@ -27,7 +27,7 @@ struct WeightsScratch {
   float* output;  // a slab in panels
   float* sums;    // [input channel][tap][output channel]
   float* tiles;   // where sums have two levels, those of a run of boxes, likewise
-  SlabScratch lines;
+  packing::SlabScratch lines;
   int64_t* result_offsets;
   kernels::GatherRun* runs;
 };
@@ -46,8 +46,8 @@ class WeightsStep : public Step {
 
   // How the work is cut, and what that costs.
   struct Cut {
-    Boxes boxes;
-    LanePanels panels;
+    packing::Boxes boxes;
+    packing::LanePanels panels;
     int64_t chunk = 1, chunks = 0;  // input channels of a job
     int64_t slab_pixels = 0;        // of the largest input slab
     int64_t segments = 1, segment_boxes = 0;
@@ -58,8 +58,8 @@ class WeightsStep : public Step {
 
   static constexpr int64_t kBoxesASum = 32;  // boxes whose sums are added up before a further level is opened
 
-  Cut MakeCut(const Geometry& geometry, const Boxes& boxes, const Reach& reach, const LanePanels& panels,
-              int64_t most_channels) const;
+  Cut MakeCut(const Geometry& geometry, const packing::Boxes& boxes, const Reach& reach,
+              const packing::LanePanels& panels, int64_t most_channels) const;
   bool Fits(const Cut& cut) const;
   void ChooseCut(const Geometry& geometry);
   void ChooseSegments(const Geometry& geometry, Cut* cut) const;
@@ -71,8 +71,8 @@ class WeightsStep : public Step {
   double slab_elem_ = 0;                              // work of one
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   int64_t taps_ = 1;
-  std::array<std::vector<AxisClass>, 3> classes_;  // of the output
-  std::array<int64_t, 3> load_step_{}, stride_{};  // of the input; slab indices from position to position
+  std::array<std::vector<packing::AxisClass>, 3> classes_;  // of the output
+  std::array<int64_t, 3> load_step_{}, stride_{};           // of the input; slab indices from position to position
   Cut cut_;
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "conv/elements.h"
 #include "conv/channel_sum/run.h"
 
 #include <algorithm>
@@ -126,11 +127,8 @@ int64_t AdjacentChannels(int64_t channels) {
 
 void RunChannelSum(const ConvProblem& problem, Computation computation, const Buffers& buffers, bool serial) noexcept {
   const Source source = MergeRows(SourceOf(problem, computation, buffers));
-  const Operand& result = problem.bias_result;
   const auto store = [&](int64_t channel, double sum) {
-    char* to =
-        static_cast<char*>(buffers.bias_result) + channel * result.strides[1] * numerics::ElementBytes(result.dtype);
-    numerics::StoreElement(to, result.dtype, static_cast<float>(sum), problem.rule.saturate);
+    StoreBias(problem, buffers, channel, static_cast<float>(sum));
   };
   const bool adjacent = source.strides[1] == 1 && source.strides[4] != 1;
   const int64_t row_bytes = source.size[2] * numerics::ElementBytes(source.dtype);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "conv/bf16_dot.h"
-#include "conv/pointwise/planes.h"
+#include "conv/packing/planes.h"
 
 namespace canopy::conv::columns {
 namespace {
@@ -38,7 +38,7 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
     return "the kernel has more than 1024 offsets";
   }
-  if (!pointwise::PlanesRun(problem.output, g.output_size)) return "output pixels do not lie side by side";
+  if (!packing::PlanesRun(problem.output, g.output_size)) return "output pixels do not lie side by side";
   if (!ColumnsRun(weights ? problem.weight_result : problem.weight, g.kernel)) {
     return "the weights of an output channel are not one run";
   }

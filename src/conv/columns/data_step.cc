@@ -5,7 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::columns {
@@ -134,7 +134,7 @@ void DataStep::CountWork(const ConvProblem& problem) {
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   DataScratch scratch;
   int64_t panels = 1;
   for (int64_t i = 0; chunked() && at == nullptr && i < pieces_.an_image(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "conv/columns/weights_step.h"
+#include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
@@ -33,24 +34,21 @@ class WeightsRun {
         input_pairs_(b_.input, p_.input.dtype, p_.rule),
         output_pairs_(b_.output, p_.output.dtype, p_.rule),
         result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        bias_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         partial_(partial),
         nonfinite_(new (flag) std::atomic<int>(0)) {}
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    RunBlocks(serial);
-    // A zero of the padding or beside a last pixel makes a NaN of an output that is not finite and that the definition
-    // does not multiply; the results of its channel are then not finite either. Bias gradients multiply
-    // ones only, and stay.
-    if (!s_.zeros_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
-    keep_bias_ = true;
-    input_.TakeFiniteOnly();
-    output_.TakeFiniteOnly();
-    input_pairs_.TakeFiniteOnly();
-    output_pairs_.TakeFiniteOnly();
-    RunBlocks(serial);
-    AddNonfiniteActivationTerms(p_, b_, serial);
+    if (!s_.zeros_) return RunBlocks(serial);
+    const auto take_finite = [this] {
+      keep_bias_ = true;  // it multiplies ones only
+      input_.TakeFiniteOnly();
+      output_.TakeFiniteOnly();
+      input_pairs_.TakeFiniteOnly();
+      output_pairs_.TakeFiniteOnly();
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunBlocks(serial); }, take_finite);
   }
 
  private:
@@ -119,7 +117,7 @@ class WeightsRun {
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     int64_t listed = 0, terms = 0;
     for (int64_t i = begin; i < end; ++i) {
-      const Strip strip = s_.strips_.At(i);
+      const packing::Strip strip = s_.strips_.At(i);
       FillSlab(block, strip, scratch);
       CopyColumns(block, strip, scratch, scratch.columns + terms * s_.lane_step_);
       const int64_t offset = in_place != nullptr ? OutputOffset(strip, FirstChannel(block)) : terms;
@@ -127,7 +125,7 @@ class WeightsRun {
       terms += s_.Terms(strip);
     }
     if (in_place != nullptr) {
-      const Strip next = s_.strips_.At(std::min(end, s_.strips_.count() - 1));
+      const packing::Strip next = s_.strips_.At(std::min(end, s_.strips_.count() - 1));
       const Ahead ahead{in_place + OutputOffset(next, FirstChannel(block)), next.pixels(), terms};
       return Multiply(block, {in_place, p_.output.strides[1], 0, block.rows}, listed, ahead, scratch);
     }
@@ -148,7 +146,7 @@ class WeightsRun {
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     const int64_t stride = p_.output.strides[1], next = first + count < block.rows ? first + count : 0;
     for (int64_t i = begin; i < end; ++i) {
-      const Strip strip = s_.strips_.At(i);
+      const packing::Strip strip = s_.strips_.At(i);
       const int64_t coming = next > 0 ? i : std::min(i + s_.group_strips_, s_.strips_.count() - 1);
       const int64_t ahead = OutputOffset(s_.strips_.At(coming), FirstChannel(block) + next);
       const int64_t offset = OutputOffset(strip, FirstChannel(block) + first);
@@ -160,14 +158,14 @@ class WeightsRun {
     }
   }
 
-  int64_t OutputOffset(const Strip& strip, int64_t channel) const {
+  int64_t OutputOffset(const packing::Strip& strip, int64_t channel) const {
     const auto& strides = p_.output.strides;
     return strip.image * strides[0] + channel * strides[1] + strip.depth * strides[2] + strip.row * strides[3] +
            strip.column;
   }
 
   // A strip of one output channel.
-  void FetchOutput(const Strip& strip, int64_t offset, float* to) const {
+  void FetchOutput(const packing::Strip& strip, int64_t offset, float* to) const {
     if (s_.dot_rate_ == 0) return output_.FetchRun(offset, strip.pixels(), to);
     if (strip.columns % s_.a_term() == 0) return output_pairs_.FetchRun(offset, strip.pixels(), to);
     const int64_t terms = s_.Terms(strip) / strip.rows;
@@ -177,7 +175,7 @@ class WeightsRun {
   }
 
   // The input under a strip, zeros where there is none.
-  void FillSlab(const Block& block, const Strip& strip, const WeightsScratch& scratch) const {
+  void FillSlab(const Block& block, const packing::Strip& strip, const WeightsScratch& scratch) const {
     const Geometry& g = p_.geometry;
     const auto& strides = p_.input.strides;
     const int64_t first_w = strip.column * g.stride[2] - g.pad_begin[2];
@@ -229,7 +227,7 @@ class WeightsRun {
     kernels::Lines().zip(numbers, numbers + s_.partner_, s_.slab_pitch_, to);
   }
 
-  void CopyColumns(const Block& block, const Strip& strip, const WeightsScratch& scratch, float* to) const {
+  void CopyColumns(const Block& block, const packing::Strip& strip, const WeightsScratch& scratch, float* to) const {
     const Geometry& g = p_.geometry;
     const int64_t terms = s_.Terms(strip) / strip.rows;
     for (int64_t row = 0; row < strip.rows; ++row) {
@@ -258,7 +256,7 @@ class WeightsRun {
   void Multiply(const Block& block, const Rows& rows, int64_t run_count, const Ahead& ahead,
                 const WeightsScratch& scratch) const {
     int64_t asked = ahead.first == nullptr ? rows.count : 0;  // channels
-    const channel_lanes::LanePanels& panels = s_.panels(block.number);
+    const packing::LanePanels& panels = s_.panels(block.number);
     for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
       const kernels::GatherTiles& tiles = panels.tiles(0, panel);
       for (int r = 0; r < tiles.most_rows; ++r) {
@@ -300,14 +298,13 @@ class WeightsRun {
 
   void Store(const Block& block, const float* tiles) const {
     const int64_t columns = s_.block_columns(block.runs);
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)}, one{0, 0, 1};
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)};
     bool nonfinite = false;
     for (int64_t r = 0; r < block.rows; ++r, tiles += s_.lane_step_) {
       nonfinite = nonfinite || kernels::Lines().any_nonfinite(tiles, columns);
       const int64_t channel = block.group * s_.output_channels_ + block.first_row + r;
       result_.Store(channel * p_.weight_result.strides[0] + s_.block_columns(block.first_run), &whole, 1, 1, tiles);
-      if (!s_.HasBias(block.number) || keep_bias_) continue;
-      bias_.Store(channel * p_.bias_result.strides[1], &one, 1, 1, tiles + columns);
+      if (s_.HasBias(block.number) && !keep_bias_) StoreBias(p_, b_, channel, tiles[columns]);
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }
@@ -318,7 +315,7 @@ class WeightsRun {
   char* scratch_;
   LineReader input_, output_;
   PairReader input_pairs_, output_pairs_;  // with dot products
-  LineWriter result_, bias_;
+  LineWriter result_;
   bool keep_bias_ = false;
   float* partial_;
   std::atomic<int>* nonfinite_;

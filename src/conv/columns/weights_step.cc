@@ -6,8 +6,8 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
-#include "conv/channel_lanes/scratch.h"
 #include "conv/grid.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::columns {
@@ -50,10 +50,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   run_ = g.dilation[2] == 1 ? g.kernel[2] : 1;
   channel_runs_ = taps_ / run_;
   runs_ = input_channels_ * channel_runs_;
-  for (int axis = 0; axis < 3; ++axis) {
-    for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
-  }
-  strips_ = Strips(g, kTerms * a_term(), a_term());
+  zeros_ = MeetsPadding(g);
+  strips_ = packing::Strips(g, kTerms * a_term(), a_term());
   zeros_ = zeros_ || g.output_size[2] % a_term() != 0;
   group_strips_ = std::max<int64_t>(1, kTerms * a_term() / std::max<int64_t>(1, strips_.pixels()));
   groups_ = CeilDiv(strips_.count(), group_strips_);
@@ -83,9 +81,9 @@ void WeightsStep::ChooseBlocks() {
   lane_blocks_ = CeilDiv(runs_, lane_block_);
   const int64_t last = runs_ - (lane_blocks_ - 1) * lane_block_;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
-  whole_panels_ = channel_lanes::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes, list);
+  whole_panels_ = packing::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes, list);
   const int64_t last_columns = block_columns(last) + (bias_ ? 1 : 0);
-  last_panels_ = channel_lanes::LanePanels(last_columns, last_columns + kMostLanes, list);
+  last_panels_ = packing::LanePanels(last_columns, last_columns + kMostLanes, list);
   // An odd number of cache lines keeps pixels apart in the L1's sets.
   lane_step_ = RoundUp(std::max(whole_panels_.block_lanes(), last_panels_.block_lanes()), 16);
   if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;
@@ -134,7 +132,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   WeightsScratch scratch;
   scratch.slab = carver.Take<float>(slab_floats_ + kernels::kLineSlack);
   scratch.line = carver.Take<float>(slab_pitch_ + partner_ + kernels::kLineSlack);

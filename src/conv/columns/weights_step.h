@@ -13,8 +13,8 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/lane_panels.h"
-#include "conv/columns/strips.h"
+#include "conv/packing/lane_panels.h"
+#include "conv/packing/strips.h"
 
 namespace canopy::conv::columns {
 
@@ -49,12 +49,12 @@ class WeightsStep : public Step {
   void CountWork(const ConvProblem& problem);
 
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
-  int64_t Terms(const Strip& strip) const { return strip.rows * base::CeilDiv(strip.columns, a_term()); }
+  int64_t Terms(const packing::Strip& strip) const { return strip.rows * base::CeilDiv(strip.columns, a_term()); }
   int64_t MostTerms() const { return group_strips_ * strips_.rows() * base::CeilDiv(strips_.columns(), a_term()); }
   int64_t rows_at_once() const { return std::min<int64_t>(row_block_, whole_panels_.most_rows()); }
   int64_t block_columns(int64_t runs) const { return runs * run_; }
   bool HasBias(int64_t lane_block) const { return bias_ && lane_block + 1 == lane_blocks_; }
-  const channel_lanes::LanePanels& panels(int64_t lane_block) const {
+  const packing::LanePanels& panels(int64_t lane_block) const {
     return lane_block + 1 < lane_blocks_ ? whole_panels_ : last_panels_;
   }
   int64_t jobs(int64_t groups) const { return groups * row_blocks_ * lane_blocks_; }
@@ -69,10 +69,10 @@ class WeightsStep : public Step {
   int64_t run_ = 1, channel_runs_ = 1,
           runs_ = 0;                          // taps side by side, and how many such there are of a channel; of all
   int64_t lane_block_ = 1, lane_blocks_ = 0;  // runs of a job
-  channel_lanes::LanePanels whole_panels_, last_panels_;  // of a whole block's columns, and of the last's
-  int64_t lane_step_ = 1;                                 // from pixel to pixel
-  int64_t row_block_ = 1, row_blocks_ = 0;                // output channels of a job
-  Strips strips_;
+  packing::LanePanels whole_panels_, last_panels_;  // of a whole block's columns, and of the last's
+  int64_t lane_step_ = 1;                           // from pixel to pixel
+  int64_t row_block_ = 1, row_blocks_ = 0;          // output channels of a job
+  packing::Strips strips_;
   int64_t slab_rows_ = 0, slab_pitch_ = 0, slab_floats_ = 0;  // input rows under a strip, their positions; all channels
   int64_t group_strips_ = 1, groups_ = 0;                     // strips of one product; products
   int64_t segments_ = 1, segment_groups_ = 0;                 // products of a job

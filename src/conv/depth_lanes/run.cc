@@ -6,19 +6,20 @@
 
 #include "conv/depth_lanes/sheets.h"
 #include "conv/depth_lanes/step.h"
+#include "conv/elements.h"
 #include "conv/nonfinite.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
-#include "numerics/rounding.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
 
-using depthwise::LaneBlock;
 using kernels::DepthPixels;
+using sheets::LaneBlock;
 
 constexpr int64_t kMostTerms = 256;  // of a sum before a second level
 
-alignas(64) constexpr float kZeros[kernels::kMostLanes] = {};
+alignas(64) constexpr float kZeros[kernels::kMostDepthLanes] = {};
 
 }  // namespace
 
@@ -51,16 +52,14 @@ class DepthRun {
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
     const bool nonfinite_weights = data_ && PackFiniteWeights();
-    RunJobs(serial);
-    // A zero beside a plane makes a NaN of an element that is not finite and that the definition does not multiply; the
-    // weight gradients of its channel are then not finite either. Of the others only weights can do that.
-    if (nonfinite_->load(std::memory_order_relaxed) != 0) {
+    // Of the results other than the weight gradients only weights that are not finite can spoil one.
+    const auto take_finite = [this] {
+      data_ = bias_ = false;
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
-      data_ = bias_ = false;
-      RunJobs(serial);
-      AddNonfiniteActivationTerms(p_, b_, serial);
-    }
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunJobs(serial); }, take_finite);
     if (nonfinite_weights) AddNonfiniteWeightTerms(p_, kBackwardData, b_, serial);
   }
 
@@ -103,24 +102,10 @@ class DepthRun {
     std::memset(packed_, 0, static_cast<size_t>(s_.layout_.group_blocks * block_floats()) * sizeof(float));
     for (int64_t index = 0; index < s_.layout_.group_blocks; ++index) {
       const LaneBlock block = s_.layout_.At(index, 0);
-      FetchWeights(block, plain);
+      sheets::FetchWeights(weight_, p_, block.first_group, block.groups, plain);
       for (int64_t i = 0; i < s_.layout_.block_images; ++i) {
         kernels::Lines().transpose(plain, g_.taps(), block.groups, g_.taps(),
                                    packed_ + index * block_floats() + i * block.groups, s_.input_places_.data());
-      }
-    }
-  }
-
-  // One channel's after another's, row by row.
-  void FetchWeights(const LaneBlock& block, float* to) const {
-    const auto& strides = p_.weight.strides;
-    if (strides[4] == 1 && strides[3] == g_.kernel[2] && strides[0] == g_.taps()) {
-      return weight_.FetchRun(block.first_group * strides[0], block.groups * g_.taps(), to);
-    }
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(g_.kernel[2])};
-    for (int64_t c = block.first_group; c < block.first_group + block.groups; ++c) {
-      for (int64_t h = 0; h < g_.kernel[1]; ++h, to += g_.kernel[2]) {
-        weight_.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g_.kernel[2], to);
       }
     }
   }
@@ -168,7 +153,7 @@ class DepthRun {
     kernels::DepthCall call;
     call.taps = packed_ + index * block_floats();
     call.sums = sums;
-    for (const joint_planes::Pass& pass : s_.passes_) {
+    for (const sheets::Pass& pass : s_.passes_) {
       AddPass(pass, band, x, result, scratch, call);
     }
     if (data_ && direct == nullptr) input_result_.Store(band.block, rows, scratch.result, scratch.lines);
@@ -206,13 +191,13 @@ class DepthRun {
     return PixelsOfSheet<const float>(scratch.input);
   }
 
-  static const planes::Residue& ResidueOf(const joint_planes::Reach& reach, int64_t index) {
+  static const sheets::Residue& ResidueOf(const sheets::Reach& reach, int64_t index) {
     return reach.residues[static_cast<size_t>(index)];
   }
 
-  void AddPass(const joint_planes::Pass& pass, const Band& band, const DepthPixels<const float>& x,
+  void AddPass(const sheets::Pass& pass, const Band& band, const DepthPixels<const float>& x,
                const DepthPixels<float>& result, const Scratch& scratch, kernels::DepthCall call) const {
-    const planes::Residue &h = ResidueOf(s_.rows_, pass.row_residue), &w = ResidueOf(s_.columns_, pass.column_residue);
+    const sheets::Residue &h = ResidueOf(s_.rows_, pass.row_residue), &w = ResidueOf(s_.columns_, pass.column_residue);
     // Every stride-th pixel from the residue's first on.
     const auto residue = [&](auto pixels) {
       pixels.first += pass.row_residue * pixels.row + pass.column_residue * pixels.column;
@@ -239,7 +224,7 @@ class DepthRun {
   }
 
   // In parts that add no more than kMostTerms to a sum.
-  void RunParts(const joint_planes::Pass& pass, const kernels::DepthCall& whole) const {
+  void RunParts(const sheets::Pass& pass, const kernels::DepthCall& whole) const {
     const auto what = !data_ ? kernels::kDepthWeights : !weights_ ? kernels::kDepthData : kernels::kDepthBoth;
     const kernels::DepthFn kernel = kernels::DepthLanes().kernels[what][pass.rows][pass.columns];
     const int64_t columns = std::min(kMostTerms, whole.columns);
@@ -272,18 +257,13 @@ class DepthRun {
     }
     if (weights_) FinishWeights(block, sums, scratch.lines);
     if (!bias_) return;
-    const numerics::DType dtype = p_.bias_result.dtype;
-    for (int64_t c = 0; c < block.groups; ++c) {
-      const int64_t element = (block.first_group + c) * p_.bias_result.strides[1];
-      char* to = static_cast<char*>(b_.bias_result) + element * numerics::ElementBytes(dtype);
-      numerics::StoreElement(to, dtype, Bias(sums)[c], p_.rule.saturate);
-    }
+    for (int64_t c = 0; c < block.groups; ++c) StoreBias(p_, b_, block.first_group + c, Bias(sums)[c]);
   }
 
   void FinishWeights(const LaneBlock& block, const float* sums, float* plain) const {
     const auto& strides = p_.weight_result.strides;
     const int64_t taps = g_.taps(), count = block.groups * taps;
-    int64_t offsets[kernels::kMostLanes];
+    int64_t offsets[kernels::kMostDepthLanes];
     for (int64_t c = 0; c < block.groups; ++c) offsets[c] = c * taps;
     kernels::Lines().transpose(sums, s_.lanes_, taps, block.groups, plain, offsets);
     if (kernels::Lines().any_nonfinite(plain, count)) nonfinite_->store(1, std::memory_order_relaxed);

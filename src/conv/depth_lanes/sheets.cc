@@ -6,7 +6,7 @@
 namespace canopy::conv::depth_lanes {
 namespace {
 
-using depthwise::LaneBlock;
+using sheets::LaneBlock;
 
 int64_t Lanes() { return kernels::DepthLanes().lanes; }
 
@@ -84,7 +84,7 @@ void SheetWriter::StoreRun(int64_t element, int64_t count, int64_t channels, con
     for (int64_t i = 0; i < count; ++i) writer_.Store(element + i * s[4], &vector, 1, 1, from + i * lanes);
     return;
   }
-  int64_t offsets[kernels::kMostLanes];
+  int64_t offsets[kernels::kMostDepthLanes];
   const auto set_offsets = [&](int64_t pitch) {
     for (int64_t c = 0; c < channels; ++c) offsets[c] = c * pitch;
   };

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "conv/depthwise/lanes.h"
 #include "conv/problem.h"
+#include "conv/sheets/lane_blocks.h"
 #include "conv/tensor_lines.h"
 #include "kernels/depth_lanes/contract.h"
 
@@ -34,11 +34,11 @@ class SheetReader {
 
   // The vector of pixel i, counted row by row, to `to` + places[i]. Places of a row's pixels follow one another. Lanes
   // without a plane are left as they are.
-  void Load(const depthwise::LaneBlock& block, const PixelRows& pixels, const int64_t* places, float* lines,
+  void Load(const sheets::LaneBlock& block, const PixelRows& pixels, const int64_t* places, float* lines,
             float* to) const;
 
   // The vector of a row's first pixel where whole vectors may be read as they stand, else nullptr.
-  const float* Direct(const depthwise::LaneBlock& block, int64_t depth, int64_t row) const;
+  const float* Direct(const sheets::LaneBlock& block, int64_t depth, int64_t row) const;
 
  private:
   void LoadRun(int64_t element, int64_t count, int64_t channels, const int64_t* places, float* lines, float* to) const;
@@ -53,9 +53,9 @@ class SheetWriter {
       : operand_(operand), writer_(base, operand.dtype, saturate) {}
 
   // The converse of Load, from vectors that follow one another.
-  void Store(const depthwise::LaneBlock& block, const PixelRows& pixels, const float* from, float* lines) const;
+  void Store(const sheets::LaneBlock& block, const PixelRows& pixels, const float* from, float* lines) const;
 
-  float* Direct(const depthwise::LaneBlock& block, int64_t depth, int64_t row) const;
+  float* Direct(const sheets::LaneBlock& block, int64_t depth, int64_t row) const;
 
  private:
   void StoreRun(int64_t element, int64_t count, int64_t channels, const float* from, float* lines) const;

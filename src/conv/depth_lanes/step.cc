@@ -11,9 +11,6 @@
 namespace canopy::conv::depth_lanes {
 namespace {
 
-using joint_planes::Pass;
-using joint_planes::Reach;
-
 constexpr int64_t kEnoughJobs = 32;  // shares out evenly over a few threads
 constexpr int64_t kSheetFloats =
     32 << 10;                             // of all sheets: rows are used again while they are in the first-level cache
@@ -31,58 +28,9 @@ constexpr double kPassWork = 50;
 constexpr double kSheetWork = 200;
 constexpr double kOverhead = 1.15;
 
-bool Plain(const Operand& operand, const numerics::NumericRule& rule) {
-  return operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{};
-}
-
-// How kernel offsets of one pair of residues are cut: rows and columns of a part, at most.
-struct CutSize {
-  int64_t rows = 1, columns = 1;
-};
-
-// The fewest parts, of equal sizes.
-CutSize CutOf(int64_t rows, int64_t columns) {
-  const kernels::DepthKernels& kernels = kernels::DepthLanes();
-  CutSize best;
-  int64_t least = rows * columns + 1;
-  for (int64_t r = 1; r <= std::min<int64_t>(rows, kernels::kMostDepthRows); ++r) {
-    if (kernels.most_columns[r] == 0) continue;
-    const int64_t row_parts = base::CeilDiv(rows, r);
-    const int64_t column_parts = base::CeilDiv(columns, int64_t{kernels.most_columns[r]});
-    const int64_t width = base::CeilDiv(columns, column_parts);
-    // Rows left over must have a kernel too.
-    if (kernels.most_columns[rows - (row_parts - 1) * r] < width || row_parts * column_parts >= least) continue;
-    least = row_parts * column_parts;
-    best = {r, width};
-  }
-  return best;
-}
-
-std::vector<Pass> PassesOf(const Reach& rows, const Reach& columns) {
-  std::vector<Pass> passes;
-  for (size_t i = 0; i < rows.residues.size(); ++i) {
-    for (size_t j = 0; j < columns.residues.size(); ++j) {
-      const int64_t height = rows.residues[i].offsets, width = columns.residues[j].offsets;
-      if (height * width == 0) continue;
-      const CutSize cut = CutOf(height, width);
-      Pass pass;
-      pass.row_residue = static_cast<int64_t>(i);
-      pass.column_residue = static_cast<int64_t>(j);
-      for (pass.row = 0; pass.row < height; pass.row += cut.rows) {
-        pass.rows = std::min(cut.rows, height - pass.row);
-        for (pass.column = 0; pass.column < width; pass.column += cut.columns) {
-          pass.columns = std::min(cut.columns, width - pass.column);
-          pass.first = pass.row + pass.column == 0;
-          passes.push_back(pass);
-        }
-      }
-    }
-  }
-  return passes;
-}
-
-bool AnyEmpty(const std::vector<planes::Residue>& residues) {
-  return std::any_of(residues.begin(), residues.end(), [](const planes::Residue& r) { return r.offsets == 0; });
+// The fewest parts.
+double PartsOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
+  return static_cast<double>(base::CeilDiv(rows, size.rows) * base::CeilDiv(columns, size.columns));
 }
 
 }  // namespace
@@ -91,10 +39,10 @@ DepthStep::DepthStep(const ConvProblem& problem, uint8_t computations, plan::Wor
     : computations_(computations),
       rows_(problem.geometry, 1),
       columns_(problem.geometry, 2),
-      passes_(PassesOf(rows_, columns_)),
+      passes_(sheets::ListPasses(rows_, columns_, kernels::DepthLanes().most_columns, PartsOf)),
       lanes_(kernels::DepthLanes().lanes),
       layout_(problem.geometry.batch, problem.geometry.groups, lanes_),
-      gaps_(AnyEmpty(rows_.residues) || AnyEmpty(columns_.residues)) {
+      gaps_(rows_.HasGaps() || columns_.HasGaps()) {
   Cut(problem);
   ShareOut(problem);
   BookWorkspace(problem.geometry, ledger);
@@ -105,7 +53,7 @@ void DepthStep::Cut(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
   row_pitch_ = columns_.Pitch() * lanes_;
   front_ = std::max<int64_t>(0, columns_.before) * lanes_;
-  const bool input_sheet = weights() && !(SideBySide(problem.input) && Plain(problem.input, problem.rule));
+  const bool input_sheet = weights() && !(SideBySide(problem.input) && problem.IsPlain(problem.input));
   const bool result_sheet = data() && !SideBySide(problem.input_result);
   const int64_t reach = rows_.before + rows_.after;
   const int64_t input_row = g.stride[1] * g.input_size[2] * lanes_;  // of one row of positions
@@ -135,7 +83,7 @@ void DepthStep::ShareOut(const ConvProblem& problem) {
 void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) {
   constexpr int64_t kLine = 32;  // floats: sheets begin where the ledger's entries do
   const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
-  sums_floats_ = base::RoundUp(((weights() ? g.taps() : 0) + (bias() ? 1 : 0)) * lanes_, int64_t{kernels::kMostLanes});
+  sums_floats_ = base::RoundUp(((weights() ? g.taps() : 0) + (bias() ? 1 : 0)) * lanes_, int64_t{kernels::kMostDepthLanes});
   output_floats_ = base::RoundUp(output_floats_, kLine);
   input_floats_ = base::RoundUp(input_floats_, kLine);
   const int64_t lines = std::max(LineFloats(lanes_), lanes_ * g.taps() + kernels::kLineSlack);
@@ -150,7 +98,7 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 double DepthStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
-    const bool side = SideBySide(operand), plain = Plain(operand, problem.rule);
+    const bool side = SideBySide(operand), plain = problem.IsPlain(operand);
     if (in_place && side && plain) return 0.0;
     return static_cast<double>(rows * columns) *
            ((side ? kCopyWork : kTransposeWork + (bands_ > 1 ? kBandWork : 0)) + (plain ? 0 : kConversionWork));
@@ -160,7 +108,7 @@ double DepthStep::CountWork(const ConvProblem& problem) const {
                 moves(problem.output, rows_.Existing() + halo, columns_.Existing(), false);
   if (weights()) work += moves(problem.input, g.input_size[1], g.input_size[2], true);
   if (data()) work += moves(problem.input_result, g.input_size[1], g.input_size[2], true);
-  for (const Pass& pass : passes_) {
+  for (const sheets::Pass& pass : passes_) {
     const double products = static_cast<double>(pass.rows * pass.columns * results());
     const double row =
         kRowWork + static_cast<double>(columns_.positions) * (kPixelWork + std::max(kLeastWork, products));

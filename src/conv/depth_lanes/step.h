@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "conv/algorithm.h"
-#include "conv/depthwise/lanes.h"
-#include "conv/joint_planes/layout.h"
+#include "conv/sheets/lane_blocks.h"
+#include "conv/sheets/passes.h"
 
 namespace canopy::conv::depth_lanes {
 
@@ -38,10 +38,10 @@ class DepthStep : public Step {
   double CountWork(const ConvProblem& problem) const;
 
   uint8_t computations_;
-  joint_planes::Reach rows_, columns_;
-  std::vector<joint_planes::Pass> passes_;
+  sheets::Reach rows_, columns_;
+  std::vector<sheets::Pass> passes_;
   int64_t lanes_ = 1;
-  depthwise::LaneLayout layout_;
+  sheets::LaneLayout layout_;
   bool gaps_ = false;             // no kernel offset reaches some residue
   int64_t row_pitch_ = 0;         // of the output's sheet, in floats
   int64_t front_ = 0;             // floats of zeros before its first row

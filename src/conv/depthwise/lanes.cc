@@ -41,31 +41,13 @@ struct Runs {
 };
 
 // Lanes lie side by side in memory: a group is one channel and one image gives all of them.
-bool SideBySide(const LaneTensor& tensor, const LaneBlock& block, const SlabShape& shape) {
+bool SideBySide(const LaneTensor& tensor, const sheets::LaneBlock& block, const SlabShape& shape) {
   return block.images == 1 && tensor.group_stride == 1 && shape.channels == 1 && tensor.strides[4] != 1;
 }
 
 kernels::Segment Whole(int64_t count) { return {0, 0, static_cast<int32_t>(count)}; }
 
 }  // namespace
-
-LaneLayout::LaneLayout(int64_t batch_count, int64_t group_count, int64_t lanes)
-    : batch(batch_count), groups(group_count) {
-  group_blocks = base::CeilDiv(groups, lanes);
-  block_groups = base::CeilDiv(groups, group_blocks);
-  block_images = std::max<int64_t>(1, std::min(batch, lanes / block_groups));
-  image_blocks = base::CeilDiv(batch, block_images);
-  block_images = base::CeilDiv(batch, image_blocks);
-}
-
-LaneBlock LaneLayout::At(int64_t group_block, int64_t image_block) const {
-  LaneBlock block;
-  block.first_group = group_block * block_groups;
-  block.groups = std::min(block_groups, groups - block.first_group);
-  block.first_image = image_block * block_images;
-  block.images = std::min(block_images, batch - block.first_image);
-  return block;
-}
 
 SlabShape::SlabShape(const Box& wanted, int64_t channel_count, int64_t lane_count, int vertical_axis, Margins around)
     : box(wanted), channels(channel_count), lanes(lane_count), vertical(vertical_axis), margins(around) {
@@ -103,8 +85,8 @@ void SlabShape::ClearMargins(float* memory) const {
   }
 }
 
-void FetchLanes(const LineReader& reader, const LaneTensor& tensor, const LaneBlock& block, const SlabShape& shape,
-                const LaneScratch& scratch, float* memory) {
+void FetchLanes(const LineReader& reader, const LaneTensor& tensor, const sheets::LaneBlock& block,
+                const SlabShape& shape, const LaneScratch& scratch, float* memory) {
   const kernels::StencilKernels& kernels = kernels::Stencils();
   const int64_t lanes = shape.lanes, step = tensor.strides[4];
   float* origin = shape.At(memory).origin;
@@ -138,8 +120,8 @@ void FetchLanes(const LineReader& reader, const LaneTensor& tensor, const LaneBl
   });
 }
 
-void StoreLanes(const LineWriter& writer, const LaneTensor& tensor, const LaneBlock& block, const SlabShape& shape,
-                const LaneScratch& scratch, const float* memory) {
+void StoreLanes(const LineWriter& writer, const LaneTensor& tensor, const sheets::LaneBlock& block,
+                const SlabShape& shape, const LaneScratch& scratch, const float* memory) {
   const kernels::StencilKernels& kernels = kernels::Stencils();
   const int64_t lanes = shape.lanes, step = tensor.strides[4];
   const bool side_by_side = SideBySide(tensor, block, shape);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planes of tensors as lanes. A group of channels never meets another, nor an image another, so each may be a lane: the
-// same channel of as many groups (and images) as a vector has lanes lie side by side in a slab.
+// Slabs of lanes: boxes of planes with the lanes of a block side by side, copied from tensors and back.
 #ifndef CANOPY_CONV_DEPTHWISE_LANES_H_
 #define CANOPY_CONV_DEPTHWISE_LANES_H_
 
@@ -10,29 +9,11 @@
 #include "conv/depthwise/axis_law.h"
 #include "conv/depthwise/correlate.h"
 #include "conv/problem.h"
+#include "conv/sheets/lane_blocks.h"
 #include "conv/tensor_lines.h"
 #include "kernels/stencil/contract.h"
 
 namespace canopy::conv::depthwise {
-
-// Lane l is group first_group + l % groups of image first_image + l / groups.
-struct LaneBlock {
-  int64_t first_group = 0, groups = 0, first_image = 0, images = 0;
-
-  int64_t lanes() const { return groups * images; }
-};
-
-// Deals groups and images to blocks: several images only where there are few groups.
-struct LaneLayout {
-  LaneLayout() = default;
-  LaneLayout(int64_t batch, int64_t groups, int64_t lanes);
-
-  LaneBlock At(int64_t group_block, int64_t image_block) const;
-
-  int64_t batch = 0, groups = 0;
-  int64_t block_groups = 1, block_images = 1;  // of one block; the last may have fewer
-  int64_t group_blocks = 0, image_blocks = 0;
-};
 
 using Box = std::array<Range, 3>;
 
@@ -77,19 +58,19 @@ struct LaneTensor {
   int64_t group_stride = 0;
   int64_t first = 0;
 
-  int64_t Offset(const LaneBlock& block, int64_t lane) const {
+  int64_t Offset(const sheets::LaneBlock& block, int64_t lane) const {
     return first + (block.first_image + lane / block.groups) * strides[0] +
            (block.first_group + lane % block.groups) * group_stride;
   }
 };
 
 // The box of `shape` into the slab at `memory`; lanes without a plane are zero. Margins are left as they are.
-void FetchLanes(const LineReader& reader, const LaneTensor& tensor, const LaneBlock& block, const SlabShape& shape,
-                const LaneScratch& scratch, float* memory);
+void FetchLanes(const LineReader& reader, const LaneTensor& tensor, const sheets::LaneBlock& block,
+                const SlabShape& shape, const LaneScratch& scratch, float* memory);
 
 // And back, without lanes that have no plane.
-void StoreLanes(const LineWriter& writer, const LaneTensor& tensor, const LaneBlock& block, const SlabShape& shape,
-                const LaneScratch& scratch, const float* memory);
+void StoreLanes(const LineWriter& writer, const LaneTensor& tensor, const sheets::LaneBlock& block,
+                const SlabShape& shape, const LaneScratch& scratch, const float* memory);
 
 }  // namespace canopy::conv::depthwise
 

@@ -16,9 +16,8 @@ constexpr double kFetchWork = 8;       // a vector's way into a slab, in vector 
 constexpr double kStoreWork = 10;      // and out of it
 constexpr double kConversionWork = 6;  // more where elements are not plain FP32
 
-double CopyWorkOf(const Operand& operand, const numerics::NumericRule& rule, bool stored) {
-  const bool plain =
-      operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{} && operand.strides[4] == 1;
+double CopyWorkOf(const ConvProblem& problem, const Operand& operand, bool stored) {
+  const bool plain = problem.IsPlain(operand) && operand.strides[4] == 1;
   return (stored ? kStoreWork : kFetchWork) + (plain ? 0 : kConversionWork);
 }
 
@@ -38,7 +37,7 @@ PieceLayout::PieceLayout(const ConvProblem& problem, Computation computation)
     margins_ = margins_ || margins.before + margins.behind > 0;
   }
   vector_lanes_ = kernels::Stencils().lanes;
-  lanes_ = LaneLayout(g.batch, g.groups, vector_lanes_);
+  lanes_ = sheets::LaneLayout(g.batch, g.groups, vector_lanes_);
   const bool input_is_source = computation != kBackwardData;
   source_channels_ = input_is_source ? g.group_input_channels() : g.group_output_channels();
   piece_channels_ = input_is_source ? g.group_output_channels() : g.group_input_channels();
@@ -50,8 +49,8 @@ PieceLayout::PieceLayout(const ConvProblem& problem, Computation computation)
   const Operand& piece = computation == kForward        ? problem.output_result
                          : computation == kBackwardData ? problem.input_result
                                                         : problem.output;
-  const double source_work = CopyWorkOf(input_is_source ? problem.input : problem.output, problem.rule, false);
-  const double piece_work = CopyWorkOf(piece, problem.rule, cut_results_);
+  const double source_work = CopyWorkOf(problem, input_is_source ? problem.input : problem.output, false);
+  const double piece_work = CopyWorkOf(problem, piece, cut_results_);
   copy_work_ = (static_cast<double>(source_floats_) * source_work + static_cast<double>(piece_floats_) * piece_work) /
                static_cast<double>(vector_lanes_) * static_cast<double>(pieces()) *
                static_cast<double>(lanes_.group_blocks * lanes_.image_blocks);

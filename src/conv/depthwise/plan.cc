@@ -38,7 +38,7 @@ Box Whole(const Extent3& extent) { return {Range{0, extent[0]}, Range{0, extent[
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
     : layout_(problem, kBackwardWeights), threads_(layout_, ledger) {
-  const LaneLayout& lanes = layout_.lanes();
+  const sheets::LaneLayout& lanes = layout_.lanes();
   const int64_t pairs = layout_.source_channels() * layout_.piece_channels();
   result_shape_ = SlabShape(Whole(problem.geometry.kernel), 1, layout_.vector_lanes(), 0, {});
   result_floats_ = base::RoundUp(pairs * result_shape_.floats, kernels::kMostLanes);

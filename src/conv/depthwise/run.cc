@@ -54,7 +54,7 @@ class DataRun {
   void Run() const {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t channels = layout_.piece_channels(), pieces = layout_.pieces();
-    const LaneLayout& lanes = layout_.lanes();
+    const sheets::LaneLayout& lanes = layout_.lanes();
     exec::ParallelFor(lanes.group_blocks * channels, serial,
                       [&](int64_t index, int worker) { PackWeights(index / channels, index % channels, worker); });
     exec::ParallelFor(lanes.group_blocks * lanes.image_blocks * pieces, serial, [&](int64_t index, int worker) {
@@ -90,7 +90,7 @@ class DataRun {
   void Job(int64_t group_block, int64_t image_block, const Box& piece, int worker) const {
     const ThreadScratch scratch = s_.threads_.At(ledger_, workspace_, worker);
     const LaneScratch lines(scratch.lines, layout_.vector_lanes());
-    const LaneBlock block = layout_.lanes().At(group_block, image_block);
+    const sheets::LaneBlock block = layout_.lanes().At(group_block, image_block);
     const SlabShape source = layout_.SourceShape(piece), result = layout_.PieceShape(piece);
     source.ClearMargins(scratch.source);
     FetchLanes(source_reader_, TensorOf(source_, layout_.source_channels()), block, source, lines, scratch.source);
@@ -114,7 +114,7 @@ class DataRun {
     StoreLanes(writer_, TensorOf(result_, layout_.piece_channels()), block, result, lines, scratch.piece);
   }
 
-  void AddBias(const LaneBlock& block, int64_t channel, const SlabShape& shape, float* to) const {
+  void AddBias(const sheets::LaneBlock& block, int64_t channel, const SlabShape& shape, float* to) const {
     float bias[kernels::kMostLanes] = {};
     for (int64_t l = 0; l < block.lanes(); ++l) {
       const int64_t whole = (block.first_group + l % block.groups) * layout_.piece_channels() + channel;
@@ -179,12 +179,12 @@ class WeightsRun {
     std::memset(sums, 0, static_cast<size_t>(s_.result_floats_) * sizeof(float));
     const int64_t begin = segment * s_.items_ / s_.segments_, end = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = begin; item < end; ++item) {
-      const LaneBlock block = layout_.lanes().At(group_block, item / layout_.pieces());
+      const sheets::LaneBlock block = layout_.lanes().At(group_block, item / layout_.pieces());
       AddItem(block, layout_.Piece(item % layout_.pieces()), rows, worker, sums);
     }
   }
 
-  void AddItem(const LaneBlock& block, const Box& piece, int rows, int worker, float* sums) const {
+  void AddItem(const sheets::LaneBlock& block, const Box& piece, int rows, int worker, float* sums) const {
     const ThreadScratch scratch = s_.threads_.At(ledger_, workspace_, worker);
     const LaneScratch lines(scratch.lines, layout_.vector_lanes());
     const SlabShape source = layout_.SourceShape(piece), taps = layout_.PieceShape(piece);
@@ -212,7 +212,7 @@ class WeightsRun {
     for (int64_t segment = 1; segment < s_.segments_; ++segment) {
       kernels::Lines().add(Sums(group_block, segment), s_.result_floats_, sums);
     }
-    LaneBlock block = layout_.lanes().At(group_block, 0);
+    sheets::LaneBlock block = layout_.lanes().At(group_block, 0);
     for (float* at = sums; block.images > 1 && at < sums + s_.result_floats_; at += layout_.vector_lanes()) {
       for (int64_t l = block.groups; l < block.lanes(); ++l) at[l % block.groups] += at[l];
     }

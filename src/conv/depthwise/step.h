@@ -35,7 +35,7 @@ class PieceLayout {
   bool margins() const { return margins_; }
   const OrderChoice& choice() const { return choice_; }
   const RowKernels& kernels() const { return kernels_; }
-  const LaneLayout& lanes() const { return lanes_; }
+  const sheets::LaneLayout& lanes() const { return lanes_; }
   int64_t vector_lanes() const { return vector_lanes_; }
   int64_t source_channels() const { return source_channels_; }
   int64_t piece_channels() const { return piece_channels_; }
@@ -55,7 +55,7 @@ class PieceLayout {
   bool cut_results_ = true, gaps_ = false, empty_ = false, margins_ = false;
   OrderChoice choice_;
   RowKernels kernels_;
-  LaneLayout lanes_;
+  sheets::LaneLayout lanes_;
   int64_t vector_lanes_ = 1;
   int64_t source_channels_ = 1, piece_channels_ = 1;  // of a group
   Extent3 extent_{}, part_{}, counts_{};              // of the cut tensor

@@ -29,12 +29,13 @@ class WeightsRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    RunBlocks(serial);
-    if (!s_.padding_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
-    input_.TakeFiniteOnly();
-    output_.TakeFiniteOnly();
-    RunBlocks(serial);
-    AddNonfiniteActivationTerms(p_, b_, serial);
+    if (!s_.padding_) return RunBlocks(serial);
+    const auto take_finite = [this] {
+      input_.TakeFiniteOnly();
+      output_.TakeFiniteOnly();
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunBlocks(serial); }, take_finite);
   }
 
  private:

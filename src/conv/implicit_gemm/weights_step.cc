@@ -32,10 +32,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   channels_ = g.group_output_channels();
   columns_ = g.group_input_channels() * g.taps();
   pixels_ = g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2];
-  for (int axis = 0; axis < 3; ++axis) {
-    for (const AxisPhase& phase : ForwardPhases(g, axis))
-      padding_ = padding_ || TouchesPadding(phase, g.input_size[axis]);
-  }
+  padding_ = MeetsPadding(g);
   ChooseSides(problem);
   row_panels_ = base::CeilDiv(channels_are_lanes_ ? columns_ : channels_, tile_.rows);
   lane_panels_ = base::CeilDiv(channels_are_lanes_ ? channels_ : columns_, tile_.lanes);

@@ -1,50 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include "conv/sheets/accepts.h"
+
 #include <string>
 
-#include "conv/joint_planes/layout.h"
-#include "conv/planes/sheet.h"
 #include "conv/problem.h"
 
 namespace canopy::conv::joint_planes {
 namespace {
 
-constexpr int64_t kMostColumns = 4096;  // of a plane: bounds a thread's sheets
 constexpr int64_t kMostStride = 2;
-
-std::string AcceptsGeometry(const Geometry& g) {
-  if (g.group_input_channels() != 1 || g.group_output_channels() != 1) return "a group has several channels";
-  if (std::min({g.batch, g.groups}) <= 0) return "an extent is 0";
-  for (int axis = 0; axis < 3; ++axis) {
-    if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
-    if (g.kernel[axis] > planes::kMostKernelExtent) return "the kernel is too large";
-    if (g.kernel[axis] > 1 && g.dilation[axis] != 1) return "the kernel is dilated";
-    if (g.stride[axis] > kMostStride) return "the stride is more than 2";
-  }
-  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
-    return "the kernel has a depth";
-  }
-  if (std::max(g.input_size[2], g.output_size[2]) > kMostColumns) return "rows are too long";
-  return "";
-}
 
 }  // namespace
 
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   const bool data = (computation & kBackwardData) != 0, weights = (computation & kBackwardWeights) != 0;
-  if ((computation & (kForward | kBiasFromInput)) != 0 || (!data && !weights)) return "it serves backward only";
-  const std::string refusal = AcceptsGeometry(problem.geometry);
+  const std::string refusal = sheets::RefuseJoint(problem, computation, kMostStride);
   if (!refusal.empty()) return refusal;
-  if (data && problem.has_bias) return "a bias is added";
   if (problem.output.strides[4] != 1 || (weights && problem.input.strides[4] != 1) ||
       (data && problem.input_result.strides[4] != 1)) {
     return "pixels do not lie side by side";
   }
-  if ((computation & kBiasFromOutput) == 0) return "";
+  const bool bias = (computation & kBiasFromOutput) != 0;
   const bool rounded = problem.rule.input_rounding != numerics::InputRounding::kNone;
-  if (rounded && problem.output.dtype != numerics::DType::kFloat32) return "the bias gradient is not rounded";
-  const bool all = Reach(problem.geometry, 1).MeetsAll() && Reach(problem.geometry, 2).MeetsAll();
-  return all ? "" : "some outputs meet no input";
+  if (bias && rounded && problem.output.dtype != numerics::DType::kFloat32) return "the bias gradient is not rounded";
+  return "";
 }
 
 }  // namespace canopy::conv::joint_planes

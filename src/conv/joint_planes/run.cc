@@ -5,13 +5,13 @@
 #include <new>
 
 #include "base/checked_math.h"
+#include "conv/elements.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/planes/contract.h"
-#include "numerics/rounding.h"
 
 namespace canopy::conv::joint_planes {
 namespace {
@@ -50,18 +50,16 @@ class JointRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    const bool nonfinite_weights = data_ && PackFiniteWeights();
-    RunJobs(serial);
-    // A zero beside a plane makes a NaN of an element that is not finite and that the definition does not multiply; the
-    // weight gradients of its channel are then not finite either. Of the others only weights can do that.
-    if (nonfinite_->load(std::memory_order_relaxed) != 0) {
+    const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
+    // Of the results other than the weight gradients only weights that are not finite can spoil one.
+    const auto take_finite = [this] {
       direct_ = false;
+      data_ = bias_ = false;
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
-      data_ = bias_ = false;
-      RunJobs(serial);
-      AddNonfiniteActivationTerms(p_, b_, serial);
-    }
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunJobs(serial); }, take_finite);
     if (nonfinite_weights) AddNonfiniteWeightTerms(p_, kBackwardData, b_, serial);
   }
 
@@ -76,15 +74,6 @@ class JointRun {
   struct Band {
     int64_t first, rows;
   };
-  // Whether they were not finite, and others stand in.
-  bool PackFiniteWeights() {
-    planes::PackWeights(weight_, p_, packed_);
-    if (!kernels::Lines().any_nonfinite(packed_, g_.groups * g_.taps())) return false;
-    weight_.TakeFiniteOnly();
-    planes::PackWeights(weight_, p_, packed_);
-    return true;
-  }
-
   void RunJobs(bool serial) const {
     const int64_t segments = s_.segments_;
     exec::ParallelFor(s_.channel_blocks_ * segments, serial, [&](int64_t index, int worker) {
@@ -141,9 +130,9 @@ class JointRun {
     LoadOutput(sheet, band, scratch, channel);
     const char* x = PlaceInput(sheet, band, scratch);
     char* result = PlaceResult(sheet, scratch);
-    const std::vector<Pass>& passes = s_.passes(direct_);
+    const std::vector<sheets::Pass>& passes = s_.passes(direct_);
     for (size_t i = 0; i < passes.size(); ++i) {
-      const Pass& pass = passes[i];
+      const sheets::Pass& pass = passes[i];
       kernels::JointCall call{};
       SetAhead(next, band, static_cast<int64_t>(i), &call);
       AddPass(pass, sheet, band, x, result, scratch, channel, &call);
@@ -193,7 +182,7 @@ class JointRun {
   }
 
   // The band's rows of one residue of rows.
-  planes::PlanePart PartOf(int64_t residue, const Band& band) const {
+  sheets::PlanePart PartOf(int64_t residue, const Band& band) const {
     const int64_t exist = s_.rows_.residues[static_cast<size_t>(residue)].input;
     const int64_t rows = std::clamp<int64_t>(exist - band.first, 0, band.rows), stride = g_.stride[1];
     return {band.first * stride + residue, stride, rows, 0, g_.input_size[2]};
@@ -207,7 +196,7 @@ class JointRun {
     for (int64_t i = 0; i < sheet.images; ++i) {
       for (int64_t r = 0; r < g_.stride[1]; ++r) {
         float* to = scratch.inputs + r * columns * s_.input_floats_ + i * s_.image_pitch_;
-        const planes::PlanePart part = PartOf(r, band);
+        const sheets::PlanePart part = PartOf(r, band);
         input_.Load(plane + i * p_.input.strides[0], part, s_.row_pitch_, scratch.line, to,
                     columns == 2 ? to + s_.input_floats_ : nullptr);
       }
@@ -248,7 +237,7 @@ class JointRun {
 
   // A pass's rows of a tensor's plane, in place or in sheets, a plane for each residue.
   template <class T>
-  kernels::JointRows<T> RowsOf(bool in_place, T* plane, const Operand& operand, const Pass& pass,
+  kernels::JointRows<T> RowsOf(bool in_place, T* plane, const Operand& operand, const sheets::Pass& pass,
                                const Band& band) const {
     if (!in_place) return RowsOfSheet(plane, pass);
     const int64_t bytes = numerics::ElementBytes(operand.dtype), row = operand.strides[3] * bytes;
@@ -256,16 +245,16 @@ class JointRun {
             g_.stride[1] * row};
   }
   template <class T>
-  kernels::JointRows<T> RowsOfSheet(T* sheet, const Pass& pass) const {
+  kernels::JointRows<T> RowsOfSheet(T* sheet, const sheets::Pass& pass) const {
     constexpr int64_t kElements = static_cast<int64_t>(sizeof(float) / sizeof(T));
     return {sheet + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_ * kElements,
             s_.image_pitch_ * kElements, s_.row_pitch_ * kElements};
   }
 
-  void AddPass(const Pass& pass, const Sheet& sheet, const Band& band, const char* x, char* result,
+  void AddPass(const sheets::Pass& pass, const Sheet& sheet, const Band& band, const char* x, char* result,
                const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
-    const planes::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
-    const planes::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
+    const sheets::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
+    const sheets::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
     const bool pairs = s_.pairs(direct_);
     const int64_t width = g_.kernel[2];
     const int64_t tap = (h.kernel + pass.row * g_.stride[1]) * width + w.kernel + pass.column * g_.stride[2];
@@ -295,7 +284,7 @@ class JointRun {
   }
 
   // In parts that add no more than kMostTerms to a sum.
-  void RunParts(const Pass& pass, const kernels::JointCall& whole) const {
+  void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
     const kernels::JointKernels& kernels = direct_ ? kernels::JointPlanes(s_.form_) : kernels::JointPlanes();
     const bool pairs = s_.pairs(direct_);
@@ -336,9 +325,7 @@ class JointRun {
     for (int64_t c = first; c < end; ++c) {
       float sum = 0;
       for (int64_t segment = 0; segment < s_.segments_; ++segment) sum += PartialBias(segment)[c];
-      const numerics::DType dtype = p_.bias_result.dtype;
-      char* to = static_cast<char*>(b_.bias_result) + c * p_.bias_result.strides[1] * numerics::ElementBytes(dtype);
-      numerics::StoreElement(to, dtype, sum, p_.rule.saturate);
+      StoreBias(p_, b_, c, sum);
     }
   }
 
@@ -370,9 +357,9 @@ class JointRun {
   const Geometry& g_;
   const Buffers& b_;
   float *packed_, *partial_, *scratch_;
-  planes::PlaneReader output_, unrounded_, input_;
+  sheets::PlaneReader output_, unrounded_, input_;
   LineReader weight_;
-  planes::PlaneWriter input_result_;
+  sheets::PlaneWriter input_result_;
   LineWriter weight_result_;
   bool direct_;                 // the input and its gradient stay where they are
   bool data_, weights_, bias_;  // what is wanted now

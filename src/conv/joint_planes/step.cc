@@ -5,7 +5,8 @@
 #include <atomic>
 
 #include "base/checked_math.h"
-#include "conv/planes/sheet.h"
+#include "conv/joint_planes/passes.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/joint_planes/contract.h"
 
@@ -31,10 +32,6 @@ constexpr double kPassWork = 60;
 constexpr double kImageWork = 40;
 constexpr double kOverhead = 1.2;
 
-bool Plain(const Operand& operand, const numerics::NumericRule& rule) {
-  return operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{};
-}
-
 }  // namespace
 
 JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger)
@@ -54,12 +51,6 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
 
 int64_t JointStep::VectorsOf(int64_t rows) const { return rows * base::CeilDiv(columns_.positions, lanes_); }
 
-bool JointStep::Gaps() const {
-  const auto none = [](const planes::Residue& residue) { return residue.offsets == 0; };
-  return std::any_of(rows_.residues.begin(), rows_.residues.end(), none) ||
-         std::any_of(columns_.residues.begin(), columns_.residues.end(), none);
-}
-
 Form JointStep::FormOf(const ConvProblem& problem) const {
   const Form read = kernels::convert::FormRead(problem.input.dtype, problem.rule);
   const Form written = kernels::convert::FormWritten(problem.input_result.dtype, problem.rule.saturate);
@@ -73,8 +64,8 @@ bool JointStep::HasKernels() const {
   const auto what = weights() ? kernels::kJointWeights : kernels::kJointData;
   const kernels::JointKernels& kernels = kernels::JointPlanes(form_);
   const bool adds = TypeOf(form_) == numerics::DType::kFloat32 || !data();  // to results of passes before
-  const std::vector<Pass>& passes = this->passes(true);
-  return std::all_of(passes.begin(), passes.end(), [&](const Pass& pass) {
+  const std::vector<sheets::Pass>& passes = this->passes(true);
+  return std::all_of(passes.begin(), passes.end(), [&](const sheets::Pass& pass) {
     const kernels::JointFn kernel =
         pairs(true) ? kernels.pairs[what][pass.rows][0] : kernels.kernels[what][pass.rows][pass.columns];
     return kernel != nullptr && (adds || (pass.first && pass.last));
@@ -84,8 +75,9 @@ bool JointStep::HasKernels() const {
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
-  direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() && (!data() || !Gaps());
-  row_pitch_ = planes::RowPitch(columns_.Pitch(), lanes_);
+  direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() &&
+            (!data() || !(rows_.HasGaps() || columns_.HasGaps()));
+  row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
 }
 
 void JointStep::Cut(const Geometry& g) {
@@ -121,7 +113,7 @@ void JointStep::ShareOut(const Geometry& g) {
 void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) {
   const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
   sums_floats_ = base::RoundUp(channel_block_ * ((weights() ? g.taps() * lanes_ : 0) + 1), lanes_);
-  line_floats_ = base::RoundUp(planes::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
+  line_floats_ = base::RoundUp(sheets::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
   const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
   thread_floats_ =
       base::RoundUp(output_floats_ + inputs * residues() * input_floats_ + sums_floats_ + line_floats_, int64_t{32});
@@ -149,7 +141,7 @@ void JointStep::SpreadAhead(const ConvProblem& problem) {
 double JointStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const auto copies = [&](const Operand& operand, const Extent3& size, bool split) {
-    const double vector = (split ? kSplitWork : kCopyWork) + (Plain(operand, problem.rule) ? 0 : kConversionWork);
+    const double vector = (split ? kSplitWork : kCopyWork) + (problem.IsPlain(operand) ? 0 : kConversionWork);
     return static_cast<double>(size[1]) * (kRowWork + vector * static_cast<double>(base::CeilDiv(size[2], lanes_)));
   };
   const bool split = g.stride[2] > 1;
@@ -157,7 +149,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   if (weights() && !direct_) work += copies(problem.input, g.input_size, split);
   if (data() && !direct_) work += copies(problem.input_result, g.input_size, split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
-  for (const Pass& pass : passes(direct_)) {
+  for (const sheets::Pass& pass : passes(direct_)) {
     if (pairs(direct_)) {
       work += vectors * PairWork(pass.rows, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
               kPassWork * static_cast<double>(bands_) / static_cast<double>(images_);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "conv/algorithm.h"
-#include "conv/joint_planes/layout.h"
+#include "conv/sheets/passes.h"
 #include "kernels/convert/forms.h"
 
 namespace canopy::conv::joint_planes {
@@ -39,8 +39,6 @@ class JointStep : public Step {
   bool weights() const { return (computations_ & kBackwardWeights) != 0; }
   bool bias() const { return (computations_ & kBiasFromOutput) != 0; }
   int64_t residues() const { return static_cast<int64_t>(rows_.residues.size() * columns_.residues.size()); }
-  // Whether no kernel offset reaches some residue.
-  bool Gaps() const;
   // Vectors of `rows` rows of one image.
   int64_t VectorsOf(int64_t rows) const;
 
@@ -50,7 +48,7 @@ class JointStep : public Step {
   bool HasKernels() const;
 
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
-  const std::vector<Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
+  const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
   void Lay(const ConvProblem& problem);
   void Cut(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
@@ -59,9 +57,9 @@ class JointStep : public Step {
   double CountWork(const ConvProblem& problem) const;
 
   uint8_t computations_;
-  Reach rows_, columns_;
-  std::vector<Pass> passes_;       // over sheets, or over columns that lie side by side
-  std::vector<Pass> pair_passes_;  // where every second column does, in place
+  sheets::Reach rows_, columns_;
+  std::vector<sheets::Pass> passes_;       // over sheets, or over columns that lie side by side
+  std::vector<sheets::Pass> pair_passes_;  // where every second column does, in place
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule

@@ -5,7 +5,7 @@
 #include "base/checked_math.h"
 #include "conv/nonfinite.h"
 #include "conv/pixel_lanes/data_step.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pixel_lanes {
@@ -164,7 +164,7 @@ class DataRun {
     const int64_t high = std::clamp<int64_t>(s_.source_size_[2] - column, low, pitch);
     const int64_t top = std::clamp<int64_t>(-row, 0, s_.SlabRows());
     const int64_t bottom = std::clamp<int64_t>(s_.source_size_[1] - row, top, s_.SlabRows());
-    const planes::PlanePart part{row + top, 1, bottom - top, column + low, high - low};
+    const sheets::PlanePart part{row + top, 1, bottom - top, column + low, high - low};
     for (int64_t d = 0; d <= s_.span_[0]; ++d, to += s_.SlabRows() * pitch) {
       const int64_t depth = piece.depth + s_.least_[0] + d;
       if (depth < 0 || depth >= s_.source_size_[0] || part.rows == 0 || part.columns == 0) {
@@ -179,7 +179,7 @@ class DataRun {
   }
 
   // Rows with zeros between them.
-  void LoadRows(int64_t plane, const planes::PlanePart& part, float* line, float* to) const {
+  void LoadRows(int64_t plane, const sheets::PlanePart& part, float* line, float* to) const {
     const int64_t step = s_.source_.strides[4], lanes = s_.tiles_.vector_lanes;
     int64_t zeros = 0;
     if (step == 1) {
@@ -249,9 +249,9 @@ class DataRun {
   }
 
   // What a piece has of a phase in a plane of results.
-  planes::PlanePart PartOf(const Phase& phase, const Piece& piece) const {
+  sheets::PlanePart PartOf(const Phase& phase, const Piece& piece) const {
     const AxisPhase &d = phase.axes[0], &h = phase.axes[1], &w = phase.axes[2];
-    planes::PlanePart part{
+    sheets::PlanePart part{
         h.result_shift + piece.row * h.result_step, h.result_step, std::clamp<int64_t>(h.walk - piece.row, 0, s_.rows_),
         w.result_shift + piece.column * w.result_step, std::clamp<int64_t>(w.walk - piece.column, 0, s_.columns_)};
     if (piece.depth >= d.walk || part.columns == 0) part.rows = 0;
@@ -265,7 +265,7 @@ class DataRun {
 
   void Store(int64_t group, const Phase& phase, const Piece& piece, const float* results, float* line) const {
     const auto& strides = s_.result_.strides;
-    const planes::PlanePart part = PartOf(phase, piece);
+    const sheets::PlanePart part = PartOf(phase, piece);
     const int64_t step = phase.axes[2].result_step * strides[4];
     const kernels::Segment whole{0, 0, static_cast<int32_t>(part.columns)};
     for (int64_t c = 0; c < s_.result_channels_ && part.rows > 0; ++c, results += s_.position_floats_) {
@@ -289,7 +289,7 @@ class DataRun {
       std::swap(even, odd);
       std::swap(results, odd_results);
     }
-    planes::PlanePart part = PartOf(*even, piece);
+    sheets::PlanePart part = PartOf(*even, piece);
     part.columns += PartOf(*odd, piece).columns;
     for (int64_t c = 0; c < s_.result_channels_ && part.rows > 0; ++c) {
       const int64_t plane = ResultPlane(*even, piece, group * s_.result_channels_ + c);
@@ -312,8 +312,8 @@ class DataRun {
   char* scratch_;
   LineReader source_, weight_;
   LineWriter result_;
-  planes::PlaneReader source_planes_;
-  planes::PlaneWriter result_planes_;
+  sheets::PlaneReader source_planes_;
+  sheets::PlaneWriter result_planes_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

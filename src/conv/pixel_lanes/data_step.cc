@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/scratch.h"
-#include "conv/planes/sheet.h"
+#include "conv/packing/scratch.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pixel_lanes {
@@ -254,10 +254,7 @@ double DataStep::ProductWork(const std::vector<Product>& products) const {
 }
 
 double DataStep::OtherWork(const ConvProblem& problem) const {
-  const auto conversion = [&](const Operand& operand) {
-    const bool plain = operand.dtype == numerics::DType::kFloat32 && problem.rule == numerics::NumericRule{};
-    return plain ? 0 : kWorkAConversion;
-  };
+  const auto conversion = [&](const Operand& operand) { return problem.IsPlain(operand) ? 0 : kWorkAConversion; };
   const bool ahead = problem.geometry.groups > 1 && rows_ == walk_[1];  // asked for while others are multiplied
   const double load = kWorkASlabElem + (ahead ? 0 : kWorkAWait) + conversion(source_) +
                       (source_.strides[4] == 1 ? 0 : kWorkASlabStride);
@@ -272,11 +269,11 @@ double DataStep::OtherWork(const ConvProblem& problem) const {
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   DataScratch scratch;
   scratch.slab = carver.Take<float>(chunk_ * channel_floats_ + kernels::kLineSlack);
   scratch.results = carver.Take<float>(static_cast<int64_t>(phases_.size()) * result_channels_ * position_floats_);
-  scratch.line = carver.Take<float>(planes::LineFloats(2 * pitch_) + kernels::kLineSlack);
+  scratch.line = carver.Take<float>(sheets::LineFloats(2 * pitch_) + kernels::kLineSlack);
   scratch.weights = carver.Take<float>(weight_run_ * result_channels_);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.runs = carver.Take<kernels::GatherRun>(weight_.taps);

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/weight_panels.h"
 #include "conv/grid.h"
+#include "conv/packing/weight_panels.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv::pixel_lanes {
@@ -90,7 +90,7 @@ class DataStep : public Step {
   Operand source_, result_;
   Extent3 source_size_{}, result_size_{};
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
-  channel_lanes::WeightView weight_;
+  packing::WeightView weight_;
   int64_t weight_run_ = 1;  // kernel offsets whose weights lie evenly
   std::vector<Phase> phases_;
   ProductList together_;  // the cheapest

@@ -7,7 +7,7 @@
 #include "base/checked_math.h"
 #include "conv/nonfinite.h"
 #include "conv/pixel_lanes/weights_step.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
 
@@ -35,14 +35,12 @@ class WeightsRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    RunJobs(serial);
-    // A zero beside a plane makes a NaN of an element that is not finite and that the definition does not multiply; the
-    // results of its channel are then not finite either.
-    if (nonfinite_->load(std::memory_order_relaxed) == 0) return;
-    input_.TakeFiniteOnly();
-    output_.TakeFiniteOnly();
-    RunJobs(serial);
-    AddNonfiniteActivationTerms(p_, b_, serial);
+    const auto take_finite = [this] {
+      input_.TakeFiniteOnly();
+      output_.TakeFiniteOnly();
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunJobs(serial); }, take_finite);
   }
 
  private:
@@ -146,7 +144,7 @@ class WeightsRun {
   }
 
   // Planes of the next sheet, as if their rows lay densely.
-  static Wanted WantedOf(const planes::PlaneReader& reader, const Operand& operand, const Sheet& sheet,
+  static Wanted WantedOf(const sheets::PlaneReader& reader, const Operand& operand, const Sheet& sheet,
                          int64_t channels, int64_t stride) {
     const int64_t bytes = numerics::ElementBytes(operand.dtype);
     const int64_t element = reader.PlaneAt(sheet.first_image, sheet.group * channels, sheet.depth) +
@@ -207,7 +205,7 @@ class WeightsRun {
   const Buffers& b_;
   float* partial_;
   float* scratch_;
-  planes::PlaneReader input_, output_;
+  sheets::PlaneReader input_, output_;
   LineWriter result_;
   std::atomic<int>* nonfinite_;
 };

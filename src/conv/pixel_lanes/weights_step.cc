@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
 
@@ -88,7 +88,7 @@ void WeightsStep::ShareOut(const Geometry& g) {
   segments_ = std::clamp<int64_t>(std::max(kEnoughJobs / g.groups, base::CeilDiv(items_, kMostItems)), 1, items_);
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
   sums_floats_ = results_ * sources_ * g.taps() * lanes_;
-  line_floats_ = base::RoundUp(planes::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
+  line_floats_ = base::RoundUp(sheets::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
   thread_floats_ = results_ * output_floats_ + sources_ * ResidueSheets() * input_floats_ + sums_floats_ + line_floats_;
   thread_floats_ = base::RoundUp(thread_floats_, int64_t{32});
 }

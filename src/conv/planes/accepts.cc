@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "conv/sheets/accepts.h"
+
 #include <algorithm>
 #include <string>
 
@@ -27,16 +29,8 @@ std::string AcceptsData(const Geometry& g, Computation computation) {
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
-  if (g.group_input_channels() != 1 || g.group_output_channels() != 1) return "a group has several channels";
-  if (std::min({g.batch, g.groups}) <= 0) return "an extent is 0";
-  for (int axis = 0; axis < 3; ++axis) {
-    if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
-    if (g.kernel[axis] > kMostKernelExtent) return "the kernel is too large";
-  }
-  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
-    return "the kernel has a depth";
-  }
-  if (std::max(g.input_size[2], g.output_size[2]) > kMostColumns) return "rows are too long";
+  const std::string refusal = sheets::RefuseDepthwise(g, kMostColumns);
+  if (!refusal.empty()) return refusal;
   if (problem.has_bias) return "a bias is added";
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;
   const Operand& result = forward ? problem.output_result : problem.input_result;

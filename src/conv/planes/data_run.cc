@@ -26,13 +26,7 @@ class DataRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    PackWeights(weight_, p_, packed_);
-    const int64_t all = p_.geometry.groups * p_.geometry.taps();
-    const bool nonfinite = kernels::Lines().any_nonfinite(packed_, all);
-    if (nonfinite) {
-      weight_.TakeFiniteOnly();
-      PackWeights(weight_, p_, packed_);
-    }
+    const bool nonfinite = sheets::FetchFiniteWeights(p_, &weight_, packed_);
     exec::ParallelFor(s_.image_blocks_ * s_.depths_ * s_.channel_blocks_, serial,
                       [this](int64_t index, int worker) { Job(index, scratch_ + worker * s_.thread_floats_); });
     if (nonfinite) AddNonfiniteWeightTerms(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
@@ -84,7 +78,7 @@ class DataRun {
     }
   }
 
-  PlanePart PartOf(const depthwise::Range& results) const {
+  sheets::PlanePart PartOf(const depthwise::Range& results) const {
     return {results.begin, 1, results.size(), 0, s_.columns_.results()};
   }
 
@@ -101,7 +95,7 @@ class DataRun {
 
   void LoadBand(const Planes& planes, int64_t first, const Scratch& scratch) const {
     const depthwise::AxisLaw &rows = s_.rows_.law, &columns = s_.columns_.law;
-    PlanePart part;
+    sheets::PlanePart part;
     part.first_row = std::clamp<int64_t>(first + rows.shift, 0, rows.source_size);
     part.rows = std::clamp(first + rows.shift + s_.sheet_rows_, part.first_row, rows.source_size) - part.first_row;
     part.first_column = columns.Sources().begin;
@@ -121,7 +115,7 @@ class DataRun {
   // The next channel's planes where they are small.
   void PrefetchNext(const Planes& planes, int64_t first) const {
     const depthwise::AxisLaw& rows = s_.rows_.law;
-    PlanePart part;
+    sheets::PlanePart part;
     part.first_row = std::min(first, rows.source_size);
     part.rows = std::min(s_.band_, rows.source_size - part.first_row);
     part.columns = s_.columns_.law.source_size;
@@ -188,8 +182,8 @@ class DataRun {
   float* packed_;
   float* scratch_;
   LineReader weight_;
-  PlaneReader source_;
-  PlaneWriter result_;
+  sheets::PlaneReader source_;
+  sheets::PlaneWriter result_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

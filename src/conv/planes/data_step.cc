@@ -78,21 +78,21 @@ void DataStep::Cut(const Geometry& g) {
   const int64_t span = width + columns_.taps() - 1;
   const int64_t image_pitch = std::max({span - before, before + size, width});
   const int64_t rows = rows_.results() + rows_.taps() - 1;
-  fold_ = ChooseFold(g.batch, width, image_pitch, rows, lanes_);
+  fold_ = sheets::ChooseFold(g.batch, width, image_pitch, rows, lanes_);
   image_blocks_ = base::CeilDiv(g.batch, fold_.images);
   vectors_ = base::CeilDiv(fold_.Width(width), lanes_);
   left_ = base::RoundUp(before, lanes_) - before;
   // Rows are placed as whole vectors, behind which nothing but margins may lie.
-  sheet_row_ =
-      RowPitch(left_ + std::max(vectors_ * lanes_ + columns_.taps() - 1, fold_.Width(before + size) + lanes_), lanes_);
+  sheet_row_ = sheets::RowPitch(
+      left_ + std::max(vectors_ * lanes_ + columns_.taps() - 1, fold_.Width(before + size) + lanes_), lanes_);
   const int64_t parts = base::CeilDiv(rows * sheet_row_, kBandFloats);
   band_ = std::min(rows_.results(), base::RoundUp(base::CeilDiv(rows_.results(), parts), kMostRows));
   sheet_rows_ = band_ + rows_.taps() - 1;
   sheet_floats_ = sheet_rows_ * sheet_row_;
-  result_row_ = RowPitch(vectors_ * lanes_, lanes_);
+  result_row_ = sheets::RowPitch(vectors_ * lanes_, lanes_);
   strip_ = std::clamp(kStripFloats / result_row_ / kMostRows * kMostRows, kMostRows, base::RoundUp(band_, kMostRows));
   result_floats_ = strip_ * result_row_;
-  line_floats_ = base::RoundUp(LineFloats(std::max(size, width)), lanes_);
+  line_floats_ = base::RoundUp(sheets::LineFloats(std::max(size, width)), lanes_);
   thread_floats_ = base::RoundUp(sheet_floats_ + result_floats_ + line_floats_, int64_t{32});
   channel_block_ = std::clamp<int64_t>(g.groups * image_blocks_ * depths_ / kEnoughJobs, 1, kMostPlanes);
   channel_block_ = std::min(channel_block_, g.groups);
@@ -102,10 +102,7 @@ void DataStep::Cut(const Geometry& g) {
 double DataStep::CountWork(const ConvProblem& problem) const {
   const Operand& source = forward_ ? problem.input : problem.output;
   const Operand& result = forward_ ? problem.output_result : problem.input_result;
-  const auto conversion = [&](const Operand& operand) {
-    const bool plain = operand.dtype == numerics::DType::kFloat32 && problem.rule == numerics::NumericRule{};
-    return plain ? 0 : kConversionWork;
-  };
+  const auto conversion = [&](const Operand& operand) { return problem.IsPlain(operand) ? 0 : kConversionWork; };
   const auto copies = [&](const DataAxis& rows, const DataAxis& columns, bool results, double vector) {
     const int64_t count = results ? rows.results() : rows.law.source_size;
     const int64_t width = results ? columns.results() : columns.law.source_size;

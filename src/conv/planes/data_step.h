@@ -10,7 +10,7 @@
 
 #include "conv/algorithm.h"
 #include "conv/depthwise/axis_law.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 
 namespace canopy::conv::planes {
 
@@ -58,7 +58,7 @@ class DataStep : public Step {
   int64_t depths_ = 0;
   int64_t source_row_bytes_ = 0, result_row_bytes_ = 0;
   int64_t lanes_ = 1;
-  Fold fold_;
+  sheets::Fold fold_;
   int64_t image_blocks_ = 0;
   int64_t channel_block_ = 1, channel_blocks_ = 0;
   int64_t vectors_ = 0;                     // of a row of results

@@ -33,14 +33,12 @@ class WeightsRun {
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    RunJobs(serial);
-    // A zero beside a plane makes a NaN of an element that is not finite and that the definition does not multiply; the
-    // results of its channel are then not finite either.
-    if (nonfinite_->load(std::memory_order_relaxed) == 0) return;
-    input_.TakeFiniteOnly();
-    output_.TakeFiniteOnly();
-    RunJobs(serial);
-    AddNonfiniteActivationTerms(p_, b_, serial);
+    const auto take_finite = [this] {
+      input_.TakeFiniteOnly();
+      output_.TakeFiniteOnly();
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunJobs(serial); }, take_finite);
   }
 
  private:
@@ -103,7 +101,7 @@ class WeightsRun {
       const int64_t plane = input_.PlaneAt(sheet.first_image + image, sheet.channel, sheet.depth);
       for (int64_t r = 0; r < g.stride[1]; ++r) {
         if (s_.rows_[static_cast<size_t>(r)].offsets == 0) continue;
-        const PlanePart part{r, g.stride[1], s_.rows_[static_cast<size_t>(r)].input, 0, g.input_size[2]};
+        const sheets::PlanePart part{r, g.stride[1], s_.rows_[static_cast<size_t>(r)].input, 0, g.input_size[2]};
         float* to = scratch.inputs + r * g.stride[2] * s_.input_floats_ + image * s_.fold_.image_pitch + s_.left_;
         input_.Load(plane, part, s_.input_row_, scratch.line, to, g.stride[2] == 2 ? to + s_.input_floats_ : nullptr);
       }
@@ -151,8 +149,8 @@ class WeightsRun {
 
   void AddPass(const Pass& pass, const Scratch& scratch, const kernels::Ahead& ahead, float* sums) const {
     const Geometry& g = p_.geometry;
-    const Residue& h = s_.rows_[static_cast<size_t>(pass.row_residue)];
-    const Residue& w = s_.columns_[static_cast<size_t>(pass.column_residue)];
+    const sheets::Residue& h = s_.rows_[static_cast<size_t>(pass.row_residue)];
+    const sheets::Residue& w = s_.columns_[static_cast<size_t>(pass.column_residue)];
     const int64_t row = h.kernel + pass.row * g.stride[1], column = w.kernel + pass.column * g.stride[2];
     const float* x = scratch.inputs + (pass.row_residue * g.stride[2] + pass.column_residue) * s_.input_floats_ +
                      s_.left_ + w.first + pass.column;
@@ -201,7 +199,7 @@ class WeightsRun {
   const Buffers& b_;
   float* partial_;
   float* scratch_;
-  PlaneReader input_, output_;
+  sheets::PlaneReader input_, output_;
   LineWriter result_;
   std::atomic<int>* nonfinite_;
 };

@@ -33,8 +33,8 @@ int64_t KernelRows(int64_t wanted) {
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : rows_(ResiduesOf(problem.geometry, 1)),
-      columns_(ResiduesOf(problem.geometry, 2)),
+    : rows_(sheets::ResiduesOf(problem.geometry, 1)),
+      columns_(sheets::ResiduesOf(problem.geometry, 2)),
       lanes_(kernels::Planes().lanes) {
   const Geometry& g = problem.geometry;
   Cut(g);
@@ -50,7 +50,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
 
 void WeightsStep::Cut(const Geometry& g) {
   int64_t image_pitch = g.output_size[2], right = 0, input = 0;
-  for (const Residue& c : columns_) {
+  for (const sheets::Residue& c : columns_) {
     if (c.offsets == 0) continue;
     left_ = std::max(left_, -c.first);
     right = std::max(right, c.first + c.offsets);
@@ -58,19 +58,20 @@ void WeightsStep::Cut(const Geometry& g) {
     image_pitch = std::max({image_pitch, g.output_size[2] + c.first + c.offsets - 1, c.input - c.first});
   }
   left_ = base::RoundUp(left_, lanes_);  // the input's columns are aligned
-  for (const Residue& r : rows_) {
+  for (const sheets::Residue& r : rows_) {
     if (r.offsets == 0) continue;
     const int64_t first = std::max<int64_t>(0, r.first);
     const int64_t end = std::min(r.input, g.output_size[1] + r.first + r.offsets - 1);
     above_ = std::max(above_, r.first + r.offsets - 1 - first);
     below_ = std::max(below_, end - r.first - g.output_size[1]);
   }
-  fold_ = ChooseFold(g.batch, g.output_size[2], image_pitch, 2 * g.output_size[1], lanes_);
+  fold_ = sheets::ChooseFold(g.batch, g.output_size[2], image_pitch, 2 * g.output_size[1], lanes_);
   image_blocks_ = base::CeilDiv(g.batch, fold_.images);
   vectors_ = base::CeilDiv(fold_.Width(g.output_size[2]), lanes_);
-  input_row_ = RowPitch(std::max(left_ + right + vectors_ * lanes_, left_ + fold_.Width(input) + lanes_), lanes_);
+  input_row_ =
+      sheets::RowPitch(std::max(left_ + right + vectors_ * lanes_, left_ + fold_.Width(input) + lanes_), lanes_);
   input_floats_ = base::CeilDiv(g.input_size[1], g.stride[1]) * input_row_;
-  output_row_ = RowPitch(std::max(vectors_ * lanes_, fold_.Width(g.output_size[2]) + lanes_), lanes_);
+  output_row_ = sheets::RowPitch(std::max(vectors_ * lanes_, fold_.Width(g.output_size[2]) + lanes_), lanes_);
   output_floats_ = (above_ + g.output_size[1] + below_) * output_row_;
 }
 
@@ -82,19 +83,19 @@ void WeightsStep::ShareOut(const Geometry& g) {
   segments_ = std::clamp<int64_t>(kEnoughJobs / channel_blocks_, 1, items_);
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
   sums_floats_ = channel_block_ * taps;
-  line_floats_ = base::RoundUp(LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
+  line_floats_ = base::RoundUp(sheets::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
   const int64_t residues = static_cast<int64_t>(rows_.size() * columns_.size());
   thread_floats_ = base::RoundUp(residues * input_floats_ + output_floats_ + sums_floats_ + line_floats_, int64_t{32});
 }
 
 void WeightsStep::ListPasses(const Geometry& g) {
   for (size_t i = 0; i < rows_.size(); ++i) {
-    const Residue& h = rows_[i];
+    const sheets::Residue& h = rows_[i];
     const int64_t row_parts = h.offsets > 0 ? base::CeilDiv(h.offsets, KernelRows(h.offsets)) : 0;
     for (int64_t row_part = 0, row = 0; row < h.offsets; ++row_part) {
       const int64_t rows = KernelRows(std::max<int64_t>(1, (row_part + 1) * h.offsets / row_parts - row));
       for (size_t j = 0; j < columns_.size(); ++j) {
-        const Residue& w = columns_[j];
+        const sheets::Residue& w = columns_[j];
         const int64_t parts = base::CeilDiv(w.offsets, int64_t{kernels::Planes().most_columns[rows]});
         for (int64_t part = 0; part < parts; ++part) {
           Pass pass{
@@ -118,10 +119,7 @@ void WeightsStep::ListPasses(const Geometry& g) {
 
 double WeightsStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const auto conversion = [&](const Operand& operand) {
-    const bool plain = operand.dtype == numerics::DType::kFloat32 && problem.rule == numerics::NumericRule{};
-    return plain ? 0 : kConversionWork;
-  };
+  const auto conversion = [&](const Operand& operand) { return problem.IsPlain(operand) ? 0 : kConversionWork; };
   const auto copies = [&](const Extent3& size, double vector) {
     return static_cast<double>(fold_.images * size[1]) *
            (kRowWork + static_cast<double>(size[2]) / static_cast<double>(lanes_) * vector);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "conv/algorithm.h"
-#include "conv/planes/residues.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/residues.h"
+#include "conv/sheets/sheet.h"
 
 namespace canopy::conv::planes {
 
@@ -42,10 +42,10 @@ class WeightsStep : public Step {
   void ListPasses(const Geometry& geometry);
   double CountWork(const ConvProblem& problem) const;
 
-  std::vector<Residue> rows_, columns_;
+  std::vector<sheets::Residue> rows_, columns_;
   std::vector<Pass> passes_;
   int64_t lanes_ = 1;
-  Fold fold_;
+  sheets::Fold fold_;
   int64_t image_blocks_ = 0, vectors_ = 0;
   int64_t left_ = 0;                          // columns of zeros before the input's
   int64_t input_row_ = 0, input_floats_ = 0;  // of a residue's sheet

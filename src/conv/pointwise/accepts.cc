@@ -2,7 +2,7 @@
 // Kernels whose offsets meet pixels of their own, over whole planes: plain matrix products.
 #include <string>
 
-#include "conv/pointwise/planes.h"
+#include "conv/packing/planes.h"
 #include "conv/pointwise/unfolded.h"
 
 namespace canopy::conv::pointwise {
@@ -14,15 +14,16 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;
   if (!WeightsUnfold(g, weights ? problem.weight_result : problem.weight)) return "weights do not lie in order";
   if (g.kernel[2] > kMostBundle) return "the kernel is too wide";
-  if (HasStride(g)) {
+  if (packing::HasStride(g)) {
     // The input's rows are picked apart where they are packed, or put together where they are stored.
-    const bool packed = weights || forward || PlanesRun(problem.input_result, g.input_size);
+    const bool packed = weights || forward || packing::PlanesRun(problem.input_result, g.input_size);
     const Operand& output = forward ? problem.output_result : problem.output;
-    return packed && PlanesRun(output, g.output_size) ? "" : "pixels do not lie side by side";
+    return packed && packing::PlanesRun(output, g.output_size) ? "" : "pixels do not lie side by side";
   }
   const Operand& left = weights ? problem.input : forward ? problem.input : problem.output;
   const Operand& right = weights ? problem.output : forward ? problem.output_result : problem.input_result;
-  if (!PlanesRun(left, g.input_size) || !PlanesRun(right, g.input_size)) return "pixels do not lie side by side";
+  if (!packing::PlanesRun(left, g.input_size) || !packing::PlanesRun(right, g.input_size))
+    return "pixels do not lie side by side";
   return "";
 }
 

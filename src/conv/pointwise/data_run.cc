@@ -154,11 +154,11 @@ class DataRun {
 
   // to[panel of rows][term][row]
   void PackRows(const Block& block, int64_t c, const DataScratch& scratch, float* to) const {
-    const channel_lanes::WeightView& view = s_.weight_;
+    const packing::WeightView& view = s_.weight_;
     const int64_t sources = CountOf(c), stride = view.source_stride;
     const int64_t offset = block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * stride +
                            block.first * view.result_stride;
-    if (view.runs == channel_lanes::WeightView::Runs::kResultChannels) {
+    if (view.runs == packing::WeightView::Runs::kResultChannels) {
       return PackRuns(block, offset, sources, to);
     }
     for (int64_t panel = 0; panel < block.row_panels; ++panel) {
@@ -167,8 +167,8 @@ class DataRun {
       if (s_.dot_rate_ > 0) {
         PackRowPairs({at, sources, rows, rows}, scratch, to + row * s_.Terms(sources));
       } else {
-        channel_lanes::PackWeights(weight_, view, {at, sources, rows, rows}, scratch.lines, scratch.weight_offsets,
-                                   to + row * sources);
+        packing::PackWeights(weight_, view, {at, sources, rows, rows}, scratch.lines, scratch.weight_offsets,
+                             to + row * sources);
       }
     }
   }
@@ -196,7 +196,7 @@ class DataRun {
   }
 
   // packed[pair][row], of a tile's rows.
-  void PackRowPairs(const channel_lanes::WeightBlock& rows, const DataScratch& scratch, float* packed) const {
+  void PackRowPairs(const packing::WeightBlock& rows, const DataScratch& scratch, float* packed) const {
     const int64_t source_stride = s_.weight_.source_stride, pairs = s_.Terms(rows.sources);
     if (source_stride != 1) {
       for (int64_t k = 0; k < pairs; ++k) {

@@ -6,7 +6,7 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pointwise {
@@ -44,14 +44,14 @@ constexpr double kWorkATileCall = 60;
 
 DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : forward_(computation == kForward),
-      spread_(!forward_ && HasStride(problem.geometry)),
-      picked_(forward_ && HasStride(problem.geometry)),
+      spread_(!forward_ && packing::HasStride(problem.geometry)),
+      picked_(forward_ && packing::HasStride(problem.geometry)),
       input_(problem.geometry, forward_ ? problem.input : problem.input_result) {
   const ConvProblem product = ProductOf(problem);
   const Geometry& g = product.geometry;
-  weight_ = channel_lanes::WeightView(product, forward_);
-  source_ = Flat(forward_ ? problem.input : problem.output);
-  result_ = spread_ ? problem.input_result : Flat(forward_ ? problem.output_result : problem.input_result);
+  weight_ = packing::WeightView(product, forward_);
+  source_ = packing::Flat(forward_ ? problem.input : problem.output);
+  result_ = spread_ ? problem.input_result : packing::Flat(forward_ ? problem.output_result : problem.input_result);
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   spread_seconds_ = spread_ && !problem.has_bias && numerics::ElementBytes(result_.dtype) == 2 &&
@@ -101,7 +101,8 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
     if (row <= most) multiple = row;
   }
   const bool in_one_row = spread_ || plane_ < kSmallPlane || plane_ % vector != 0;
-  cut.pieces = in_one_row ? Pieces(1, g.batch * plane_, most, multiple) : Pieces(g.batch, plane_, most, multiple);
+  cut.pieces = in_one_row ? packing::Pieces(1, g.batch * plane_, most, multiple)
+                          : packing::Pieces(g.batch, plane_, most, multiple);
   cut.packed_once = cut.pieces.count() > 1 && PackedBytes(g) <= kMostPackedBytes;
   cut.work = Estimate(g, cut);
   return cut;
@@ -113,7 +114,7 @@ int64_t DataStep::PackedBytes(const Geometry& g) const {
 
 double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const int64_t vector = tiles_[0].lanes;
-  const Pieces& pieces = cut.pieces;
+  const packing::Pieces& pieces = cut.pieces;
   const int64_t last = pieces.plane - std::max<int64_t>(0, pieces.a_plane - 1) * pieces.pixels;
   const double lanes =
       static_cast<double>(pieces.images * (std::max<int64_t>(0, pieces.a_plane - 1) * RoundUp(pieces.pixels, vector) +
@@ -138,15 +139,15 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   DataScratch scratch;
   const bool packed = weights_handle_ >= 0;
   scratch.weights = carver.Take<float>(packed ? 0 : cut_.block * Terms(chunk_));
   scratch.pixels = carver.Take<float>(panel_ * Terms(chunk_));
   scratch.results = carver.Take<float>(piece_lanes() * cut_.block);
   scratch.line = carver.Take<float>(spread_ ? result_row_ + kernels::kLineSlack : 0);
-  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
-  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(chunk_);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   if (bytes != nullptr) *bytes = carver.used();

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/weight_panels.h"
-#include "conv/pointwise/planes.h"
+#include "conv/packing/planes.h"
+#include "conv/packing/weight_panels.h"
 #include "conv/pointwise/unfolded.h"
 #include "kernels/gather_gemm/contract.h"
 
@@ -23,7 +23,7 @@ struct DataScratch {
   float* pixels;   // [term][pixel]: one panel
   float* results;  // [result channel][pixel of the piece]: what is not written where it belongs
   float* line;     // a row of the result, where it is spread
-  channel_lanes::SlabScratch lines;
+  packing::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* result_offsets;
 };
@@ -45,7 +45,7 @@ class DataStep : public Step {
   // How the work is cut, and what that costs.
   struct Cut {
     int64_t block = 1, blocks = 0;  // result channels of a job
-    Pieces pieces;                  // of planes, or of all images' pixels in one row
+    packing::Pieces pieces;         // of planes, or of all images' pixels in one row
     bool packed_once = false;       // weights, for all jobs
     double work = 0;
   };
@@ -75,7 +75,7 @@ class DataStep : public Step {
   int64_t plane_ = 0;                                  // source pixels of an image
   bool few_weights_ = false;                           // in all
   int64_t result_row_ = 0;                             // elements of an input row
-  channel_lanes::WeightView weight_;
+  packing::WeightView weight_;
   const kernels::GatherTiles* tiles_;  // by vectors, from 1
   int vectors_;
   int64_t chunk_ = 1;  // source channels packed at a time

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "conv/pointwise/unfolded.h"
 #include "exec/pool.h"
 
@@ -36,7 +36,7 @@ bool ThinWeightsStep::Serves(const ConvProblem& problem) {
                      problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const int64_t few = Few(g), plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  return plain && !HasStride(g) && plane >= kLeastPlane && few > 0 && few <= kernels::kMostDotsRows &&
+  return plain && !packing::HasStride(g) && plane >= kLeastPlane && few > 0 && few <= kernels::kMostDotsRows &&
          dots.most_columns[few] > 0 && few * Many(g) * dots.lanes <= kMostSums;
 }
 
@@ -65,7 +65,7 @@ ThinWeightsStep::ThinWeightsStep(const ConvProblem& problem, plan::WorkspaceLedg
 }
 
 ThinWeightsStep::Scratch ThinWeightsStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   Scratch scratch;
   scratch.sums = carver.Take<float>(rows_ * columns_ * lanes_);
   scratch.rows = carver.Take<float>(rows_ * lanes_);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "conv/algorithm.h"
-#include "conv/pointwise/planes.h"
+#include "conv/packing/planes.h"
 #include "kernels/dots/contract.h"
 
 namespace canopy::conv::pointwise {
@@ -40,7 +40,7 @@ class ThinWeightsStep : public Step {
   bool outputs_are_rows_ = false;
   int64_t rows_ = 0, columns_ = 0;  // channels of a group; rows_ are the few
   int64_t lanes_ = 1, block_ = 1;   // block_: columns of a kernel call
-  Pieces pieces_;
+  packing::Pieces pieces_;
   int64_t segments_ = 1;  // of pieces: a job each, in every group
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;

@@ -6,8 +6,8 @@
 namespace canopy::conv::pointwise {
 namespace {
 
-using channel_lanes::kLine;
-using channel_lanes::kLines;
+using packing::kLine;
+using packing::kLines;
 
 constexpr int64_t kWideBundle = 4;     // from here on its channels are told apart by a transpose
 constexpr int64_t kBundlesAhead = 16;  // are asked for meanwhile: they are too far apart for the processor to foresee
@@ -116,8 +116,8 @@ void Unfolded::FetchChannel(const LineReader& reader, int64_t offset, const Run&
 void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Range& pixels, float* to,
                      int64_t to_step) const {
   const int64_t together = bundle(), end = channels.first + channels.count;
-  const bool wide = together >= kWideBundle && together <= kLine && strides_[4] == 1 && reader.Transposes();
-  int64_t offsets[kLine];
+  const bool wide = together >= kWideBundle && together <= packing::kLine && strides_[4] == 1 && reader.Transposes();
+  int64_t offsets[packing::kLine];
   for (int64_t i = 0; wide && i < together; ++i) offsets[i] = i * to_step;
   ForEachRun(pixels, [&](const Run& run) {
     Bundle bundle = BundleAt(channels.first / together), coming = bundle;
@@ -151,8 +151,8 @@ void Unfolded::FetchNumbers(const PairReader& reader, int64_t channel, const Ran
 }
 
 void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const Range& pixels, int64_t panel,
-                          const channel_lanes::SlabScratch& scratch, float* slab) const {
-  constexpr int64_t kBetween = kLine + kernels::kLineSlack;
+                          const packing::SlabScratch& scratch, float* slab) const {
+  constexpr int64_t kBetween = packing::kLine + kernels::kLineSlack;
   const int64_t together = bundle();
   const bool copy = together >= kCopiedBundle && strides_[4] == 1;
   for (int64_t c = 0; c < channels.count && copy;) {
@@ -168,11 +168,11 @@ void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const
     });
     c += count;
   }
-  for (int64_t p = 0; p < pixels.count && !copy; p += kLine) {
-    const Range part{pixels.first + p, std::min(kLine, pixels.count - p)};
+  for (int64_t p = 0; p < pixels.count && !copy; p += packing::kLine) {
+    const Range part{pixels.first + p, std::min(packing::kLine, pixels.count - p)};
     for (int64_t i = 0; i < part.count; ++i) scratch.offsets[i] = i * panel;
     for (int64_t c = 0; c < channels.count;) {
-      const int64_t in_panel = c % panel, lines = std::min({kLines, channels.count - c, panel - in_panel});
+      const int64_t in_panel = c % panel, lines = std::min({packing::kLines, channels.count - c, panel - in_panel});
       Fetch(reader, {channels.first + c, lines}, part, scratch.lines, kBetween);
       float* to = slab + c / panel * pixels.count * panel + p * panel + in_panel;
       kernels::Lines().transpose(scratch.lines, kBetween, lines, part.count, to, scratch.offsets);

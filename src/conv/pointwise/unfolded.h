@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/slab.h"
 #include "conv/pair_reader.h"
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
@@ -69,7 +69,7 @@ class Unfolded {
 
   // Like Fetch, but with channels side by side, in panels: slab[panel of c][p][c within the panel].
   void FetchLanes(const LineReader& reader, const Range& channels, const Range& pixels, int64_t panel,
-                  const channel_lanes::SlabScratch& scratch, float* slab) const;
+                  const packing::SlabScratch& scratch, float* slab) const;
 
  private:
   // Neighbours among pixels: a part of an output row, or several whole ones of a plane.

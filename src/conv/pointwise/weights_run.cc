@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/store.h"
+#include "conv/packing/store.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/weights_step.h"
 #include "exec/pool.h"
@@ -23,8 +23,8 @@ class WeightsRun {
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial)
       : s_(step),
         p_(problem),
-        lanes_operand_(s_.unfolded_ ? p_.input : Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
-        rows_operand_(Flat(s_.cut_.outputs_are_lanes ? p_.input : p_.output)),
+        lanes_operand_(s_.unfolded_ ? p_.input : packing::Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
+        rows_operand_(packing::Flat(s_.cut_.outputs_are_lanes ? p_.input : p_.output)),
         scratch_(scratch),
         lanes_(s_.cut_.outputs_are_lanes ? buffers.output : buffers.input, lanes_operand_.dtype, p_.rule),
         rows_(s_.cut_.outputs_are_lanes ? buffers.input : buffers.output, rows_operand_.dtype, p_.rule),
@@ -95,7 +95,7 @@ class WeightsRun {
   // processor to foresee.
   void AddPiece(const Block& block, const Span& span, const Span& next, bool accumulate, float* tiles,
                 const WeightsScratch& scratch) const {
-    const channel_lanes::LanePanels& panels = s_.cut_.panels;
+    const packing::LanePanels& panels = s_.cut_.panels;
     LoadLanes(block, span, scratch);
     const Rows rows = RowsOf(block, span, scratch);
     kernels::GatherRun* runs = scratch.runs;
@@ -132,10 +132,10 @@ class WeightsRun {
   // Fills scratch.lanes[image][panel][term][lane].
   void LoadLanes(const Block& block, const Span& span, const WeightsScratch& scratch) const {
     if (s_.dot_rate_ > 0) return LoadLanePairs(block, span, scratch);
-    const channel_lanes::LanePanels& panels = s_.cut_.panels;
-    channel_lanes::SlabShape slab;
+    const packing::LanePanels& panels = s_.cut_.panels;
+    packing::SlabShape slab;
     slab.images = 1;
-    slab.axes = {channel_lanes::AxisRange{0, 1, 1}, {0, 1, 1}, {span.first, 1, span.pixels}};
+    slab.axes = {packing::AxisRange{0, 1, 1}, {0, 1, 1}, {span.first, 1, span.pixels}};
     slab.first_channel = FirstLane(block);
     slab.channels = panels.channels(block.lanes);
     slab.panel = panels.panel_lanes();
@@ -146,20 +146,20 @@ class WeightsRun {
         const Range pixels{slab.first_image * s_.pieces_.plane + span.first, span.pixels};
         s_.input_.FetchLanes(lanes_, {slab.first_channel, slab.channels}, pixels, slab.panel, scratch.lines, to);
       } else {
-        channel_lanes::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines, to);
+        packing::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines, to);
       }
     }
   }
 
   void LoadLanePairs(const Block& block, const Span& span, const WeightsScratch& scratch) const {
-    const channel_lanes::LanePanels& panels = s_.cut_.panels;
+    const packing::LanePanels& panels = s_.cut_.panels;
     const int64_t width = panels.panel_lanes(), channels = panels.channels(block.lanes);
     const int64_t terms = s_.Terms(span.pixels);
     for (int64_t i = 0; i < terms; ++i) scratch.lines.offsets[i] = i * width;
     for (int64_t n = 0; n < span.images; ++n) {
       float* image = scratch.lanes + n * terms * panels.block_lanes();
       for (int64_t c = 0, count; c < channels; c += count) {
-        count = std::min({channel_lanes::kLines, channels - c, width - c % width});
+        count = std::min({packing::kLines, channels - c, width - c % width});
         int64_t between;
         const float* from = LanePairs(FirstLane(block) + c, count, {span.image + n, 1, span.first, span.pixels},
                                       scratch.lines.lines, &between);
@@ -174,7 +174,7 @@ class WeightsRun {
     const int64_t stride = lanes_operand_.strides[1];
     const int64_t offset = span.image * lanes_operand_.strides[0] + first * stride + span.first;
     const float* in_place = s_.unfolded_ ? nullptr : InPlace(lane_pairs_, offset, lanes_operand_, span);
-    *between = in_place != nullptr ? stride / 2 : channel_lanes::kLine;
+    *between = in_place != nullptr ? stride / 2 : packing::kLine;
     if (in_place != nullptr) return in_place;
     for (int64_t c = 0; c < count; ++c, lines += *between) {
       if (s_.unfolded_) {
@@ -267,7 +267,7 @@ class WeightsRun {
     const int64_t lane_stride = strides[outputs ? 0 : 1], row_stride = strides[outputs ? 1 : 0];
     const int64_t offset = block.group * s_.output_channels_ * strides[0] +
                            s_.cut_.panels.first(block.lanes) * lane_stride + block.first_row * row_stride;
-    channel_lanes::StoreLines(
+    packing::StoreLines(
         result_, offset,
         {s_.cut_.panels.channels(block.lanes), block.rows, s_.cut_.panels.block_lanes(), lane_stride, row_stride},
         scratch.lines, tiles);

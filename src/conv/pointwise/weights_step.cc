@@ -5,7 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pointwise {
@@ -39,7 +39,7 @@ constexpr double kWorkATileCall = 60;
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
     : dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)),
-      unfolded_(HasStride(problem.geometry)),
+      unfolded_(packing::HasStride(problem.geometry)),
       input_(problem.geometry, problem.input) {
   const Geometry g = ProductOf(problem).geometry;
   input_channels_ = g.group_input_channels();
@@ -77,8 +77,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
                                       int64_t most_lanes) const {
   Cut cut;
   cut.outputs_are_lanes = outputs_are_lanes;
-  cut.panels = channel_lanes::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, most_lanes,
-                                         dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
+  cut.panels = packing::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, most_lanes,
+                                   dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
   cut.block =
       std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
@@ -110,14 +110,14 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   WeightsScratch scratch;
   scratch.lanes = carver.Take<float>(images_ * Terms(pieces_.pixels) * cut_.panels.block_lanes());
   scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : images_ * Terms(pieces_.pixels) * cut_.block);
   scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : cut_.tiles_floats());
   scratch.tiles = carver.Take<float>(cut_.tiles_floats());
-  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
-  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.row_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.runs = carver.Take<kernels::GatherRun>(images_);

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/lane_panels.h"
-#include "conv/channel_lanes/slab.h"
-#include "conv/pointwise/planes.h"
+#include "conv/packing/lane_panels.h"
+#include "conv/packing/planes.h"
+#include "conv/packing/slab.h"
 #include "conv/pointwise/unfolded.h"
 
 namespace canopy::conv::pointwise {
@@ -22,7 +22,7 @@ struct WeightsScratch {
   float* rows;   // copies of rows, where they cannot be read in place
   float* sums;   // [row][lane], where they are no partial ones
   float* tiles;  // sums of later runs of pieces, likewise
-  channel_lanes::SlabScratch lines;
+  packing::SlabScratch lines;
   int64_t* row_offsets;
   int64_t* result_offsets;
   kernels::GatherRun* runs;  // images of a piece
@@ -43,7 +43,7 @@ class WeightsStep : public Step {
   // How the work is cut, and what that costs.
   struct Cut {
     bool outputs_are_lanes = true;
-    channel_lanes::LanePanels panels;
+    packing::LanePanels panels;
     int64_t row_channels = 0, block = 1, blocks = 0;  // of a group; of a job; jobs along them
     int64_t segments = 1, segment_pieces = 0;
     double work = 0;
@@ -62,8 +62,8 @@ class WeightsStep : public Step {
   bool rows_in_place_ = false;                        // read where they stand
   bool unfolded_ = false;                             // the input is
   Unfolded input_;
-  int64_t images_ = 1;  // of a piece: several small planes, or a part of one
-  Pieces pieces_;       // of every images_-th plane
+  int64_t images_ = 1;      // of a piece: several small planes, or a part of one
+  packing::Pieces pieces_;  // of every images_-th plane
   Cut cut_;
   int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/tap_rows/weights_step.h"
 #include "conv/tensor_lines.h"
@@ -30,21 +31,19 @@ class WeightsRun {
         input_(b_.input, p_.input.dtype, p_.rule),
         output_(b_.output, p_.output.dtype, p_.rule),
         result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        bias_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         partial_(partial),
         nonfinite_(new (flag) std::atomic<int>(0)) {}
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
-    RunBlocks(serial);
-    // A zero of the padding makes a NaN of an output that is not finite and that the definition does not
-    // multiply. Bias gradients multiply ones only, and stay.
-    if (!s_.zeros_ || nonfinite_->load(std::memory_order_relaxed) == 0) return;
-    keep_bias_ = true;
-    input_.TakeFiniteOnly();
-    output_.TakeFiniteOnly();
-    RunBlocks(serial);
-    AddNonfiniteActivationTerms(p_, b_, serial);
+    if (!s_.zeros_) return RunBlocks(serial);
+    const auto take_finite = [this] {
+      keep_bias_ = true;  // it multiplies ones only
+      input_.TakeFiniteOnly();
+      output_.TakeFiniteOnly();
+    };
+    RunPastNonfinite(
+        p_, b_, serial, *nonfinite_, [&] { RunBlocks(serial); }, take_finite);
   }
 
  private:
@@ -132,7 +131,7 @@ class WeightsRun {
   }
 
   void AddStrip(const Block& block, int64_t index, int64_t end, const WeightsScratch& scratch) const {
-    const columns::Strip strip = s_.strips_.At(index);
+    const packing::Strip strip = s_.strips_.At(index);
     FillSlab(block, strip, scratch);
     for (int64_t number = 0; number < PieceCount(strip); ++number) {
       // Requests for what lies in a page that the processor has not looked up are dropped, so each page is asked for
@@ -148,11 +147,11 @@ class WeightsRun {
     }
   }
 
-  int64_t PieceCount(const columns::Strip& strip) const {
+  int64_t PieceCount(const packing::Strip& strip) const {
     return base::CeilDiv(strip.rows, s_.piece_rows_) * base::CeilDiv(strip.columns, s_.piece_columns_);
   }
 
-  Piece PieceAt(const Block& block, const columns::Strip& strip, int64_t number) const {
+  Piece PieceAt(const Block& block, const packing::Strip& strip, int64_t number) const {
     const auto& strides = p_.output.strides;
     const int64_t a_row = base::CeilDiv(strip.columns, s_.piece_columns_);
     Piece piece;
@@ -168,7 +167,7 @@ class WeightsRun {
   // That of strip `index` or of those that follow it; of `end` there is none: one of the last again.
   Piece PieceAhead(const Block& block, int64_t index, int64_t end, int64_t number) const {
     for (;; ++index) {
-      const columns::Strip strip = s_.strips_.At(index);
+      const packing::Strip strip = s_.strips_.At(index);
       const int64_t count = PieceCount(strip);
       if (number < count) return PieceAt(block, strip, number);
       if (index + 1 == end) return PieceAt(block, strip, count - 1);
@@ -222,7 +221,7 @@ class WeightsRun {
   }
 
   // The input under a strip, zeros where there is none.
-  void FillSlab(const Block& block, const columns::Strip& strip, const WeightsScratch& scratch) const {
+  void FillSlab(const Block& block, const packing::Strip& strip, const WeightsScratch& scratch) const {
     const auto& strides = p_.input.strides;
     const int64_t first_h = strip.row * g_.stride[1] - g_.pad_begin[1], plane = s_.plane_floats();
     const int64_t rows = strip.rows + (g_.kernel[1] - 1) * g_.dilation[1] / g_.stride[1];
@@ -244,7 +243,7 @@ class WeightsRun {
   }
 
   // One row of input, its residues a plane apart.
-  void FillRow(const columns::Strip& strip, bool inside, int64_t offset, float* line, float* to) const {
+  void FillRow(const packing::Strip& strip, bool inside, int64_t offset, float* line, float* to) const {
     const int64_t residues = g_.stride[2], plane = s_.plane_floats(), length = s_.line_floats();
     const int64_t first = strip.column * residues - g_.pad_begin[2];
     const int64_t low = inside ? std::clamp<int64_t>(-first, 0, length) : length;
@@ -286,7 +285,7 @@ class WeightsRun {
   void Store(const Block& block, const float* totals, float* line) const {
     const auto& strides = p_.weight_result.strides;
     const int64_t columns = block.columns;
-    const kernels::Segment row{0, 0, static_cast<int32_t>(g_.kernel[2])}, one{0, 0, 1};
+    const kernels::Segment row{0, 0, static_cast<int32_t>(g_.kernel[2])};
     bool nonfinite = false;
     for (int64_t o = 0; o < block.outputs; ++o) {
       for (int64_t i = 0; i < columns; ++i) line[i] = totals[i * s_.lane_step_ + o];
@@ -301,8 +300,7 @@ class WeightsRun {
           }
         }
       }
-      if (!block.HasBias(s_.taps_) || keep_bias_) continue;
-      bias_.Store((block.first_output + o) * p_.bias_result.strides[1], &one, 1, 1, from);
+      if (block.HasBias(s_.taps_) && !keep_bias_) StoreBias(p_, b_, block.first_output + o, *from);
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }
@@ -313,7 +311,7 @@ class WeightsRun {
   const Buffers& b_;
   char* scratch_;
   LineReader input_, output_;
-  LineWriter result_, bias_;
+  LineWriter result_;
   bool keep_bias_ = false;
   float* partial_;
   std::atomic<int>* nonfinite_;

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "conv/channel_lanes/scratch.h"
 #include "conv/grid.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 #include "kernels/lines/contract.h"
 
@@ -52,7 +52,7 @@ int64_t Pitch(const Geometry& g, int64_t strip_columns) {
 }  // namespace
 
 int64_t SlabFloatsAChannel(const Geometry& g) {
-  const columns::Strips strips(g, kStripPixels, 1);
+  const packing::Strips strips(g, kStripPixels, 1);
   const base::Checked floats =
       base::Checked(g.kernel[0]) * g.stride[1] * g.stride[2] * SlabRows(g, strips.rows()) * Pitch(g, strips.columns());
   return floats.ok() ? floats.value() : kMostSlabFloats + 1;
@@ -79,7 +79,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
 }
 
 void WeightsStep::Cut(const Geometry& g) {
-  strips_ = columns::Strips(g, kStripPixels, 1);
+  strips_ = packing::Strips(g, kStripPixels, 1);
   piece_columns_ = EvenBlock(strips_.columns(), kPiecePixels);
   piece_rows_ = piece_columns_ < strips_.columns() ? 1 : EvenBlock(strips_.rows(), kPiecePixels / piece_columns_);
   pitch_ = Pitch(g, strips_.columns());
@@ -92,9 +92,7 @@ void WeightsStep::Cut(const Geometry& g) {
       reached_[axis][static_cast<size_t>(k * g.dilation[axis] % g.stride[axis])] = true;
     }
   }
-  for (int axis = 0; axis < 3; ++axis) {
-    for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
-  }
+  zeros_ = MeetsPadding(g);
 }
 
 void WeightsStep::ChooseBlocks() {
@@ -151,7 +149,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   WeightsScratch scratch;
   scratch.slab = carver.Take<float>(input_block_ * slab_floats_ + plane_floats() + kernels::kLineSlack);
   scratch.line = carver.Take<float>(line_floats() + kernels::kLineSlack);

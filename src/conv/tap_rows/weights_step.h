@@ -14,7 +14,7 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
-#include "conv/columns/strips.h"
+#include "conv/packing/strips.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv::tap_rows {
@@ -67,7 +67,7 @@ class WeightsStep : public Step {
   bool bias_;  // its gradient too
   kernels::GatherTilesList tiles_;
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
-  columns::Strips strips_;                                       // each has a slab
+  packing::Strips strips_;                                       // each has a slab
   int64_t piece_rows_ = 1, piece_columns_ = 1;                   // of a strip: one product's terms
   bool zeros_ = false;                                           // are multiplied
   int64_t slab_rows_ = 0, pitch_ = 0;                            // of a residue under a whole strip

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/checked_math.h"
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 #include "conv/toeplitz/step.h"
 #include "exec/pool.h"
 #include "kernels/toeplitz/contract.h"
@@ -34,7 +34,7 @@ ToeplitzStep::ToeplitzStep(const ConvProblem& problem, Computation computation, 
   output_floats_ = g.output_size[1] * images_ * lanes_;
   // Vectors reach beyond the ends of the last and the first row.
   weight_floats_ = base::RoundUp(g.taps() + 2 * lanes_, lanes_);
-  line_floats_ = base::RoundUp(planes::LineFloats(g.kernel[2]), lanes_);
+  line_floats_ = base::RoundUp(sheets::LineFloats(g.kernel[2]), lanes_);
   // Weight gradients have a second level.
   thread_floats_ = base::RoundUp(input_floats_ + output_floats_ + 2 * weight_floats_ + line_floats_, int64_t{32});
   scratch_handle_ = ledger->Book("rows of " + std::to_string(exec::ThreadCount()) + " threads",
@@ -44,8 +44,7 @@ ToeplitzStep::ToeplitzStep(const ConvProblem& problem, Computation computation, 
 
 double ToeplitzStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const bool plain = problem.rule == numerics::NumericRule{} && problem.input.dtype == numerics::DType::kFloat32 &&
-                     problem.output.dtype == numerics::DType::kFloat32;
+  const bool plain = problem.IsPlain(problem.input) && problem.IsPlain(problem.output);
   const bool weights = computation_ == kBackwardWeights;
   double pairs = 0;  // of rows that meet
   for (int64_t k = 0; k < g.kernel[1]; ++k) {

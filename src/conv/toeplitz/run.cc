@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 #include "conv/toeplitz/step.h"
 #include "exec/pool.h"
 #include "kernels/toeplitz/contract.h"
@@ -74,9 +74,9 @@ class ToeplitzRun {
     }
   }
 
-  static planes::PlanePart Whole(const Extent3& size) { return {0, 1, size[1], 0, size[2]}; }
+  static sheets::PlanePart Whole(const Extent3& size) { return {0, 1, size[1], 0, size[2]}; }
 
-  void Load(const planes::PlaneReader& tensor, const Extent3& size, int64_t channel, int64_t block, float* line,
+  void Load(const sheets::PlaneReader& tensor, const Extent3& size, int64_t channel, int64_t block, float* line,
             float* to) const {
     ForPlanes(tensor, channel, block, [&](int64_t plane, int64_t at) {
       tensor.Load(plane, Whole(size), Images(block) * s_.lanes_, line, to + at, nullptr);
@@ -168,9 +168,9 @@ class ToeplitzRun {
   const ConvProblem& p_;
   float* scratch_;
   LineReader weight_;
-  planes::PlaneReader input_, output_;
+  sheets::PlaneReader input_, output_;
   LineWriter weight_result_;
-  planes::PlaneWriter result_;
+  sheets::PlaneWriter result_;
 };
 
 void ToeplitzStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

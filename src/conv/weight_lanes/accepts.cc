@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "conv/pointwise/planes.h"
+#include "conv/packing/planes.h"
 #include "conv/weight_lanes/shifts.h"
 
 namespace canopy::conv::weight_lanes {
@@ -46,7 +46,7 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
     return "there are more than 256 output pixels";
   }
   if (g.batch * size[0] * size[1] * size[2] == 0) return "there are no output pixels";
-  if (!pointwise::PlanesRun(problem.output, size)) return "output pixels do not lie side by side";
+  if (!packing::PlanesRun(problem.output, size)) return "output pixels do not lie side by side";
   if (!TapsRun(weights ? problem.weight_result : problem.weight, g.kernel)) {
     return "the weights of an output channel are not one run";
   }

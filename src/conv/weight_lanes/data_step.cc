@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "conv/bf16_dot.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::weight_lanes {
@@ -84,7 +84,7 @@ double DataStep::Estimate(const ConvProblem& problem) const {
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   DataScratch scratch;
   const int64_t panel = paired() ? blocks_.lane_step() : blocks_.panel_lanes();
   scratch.weights = carver.Take<float>(Terms(chunk_) * panel + kernels::kLineSlack);

@@ -5,8 +5,8 @@
 #include <atomic>
 
 #include "conv/bf16_dot.h"
-#include "conv/channel_lanes/scratch.h"
 #include "conv/grid.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::weight_lanes {
@@ -38,9 +38,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   whole_ = CoversInput(g, problem.input);
   run_ = g.dilation[2] == 1 ? g.kernel[2] : 1;
   channel_runs_ = taps_ / run_;
-  for (int axis = 0; axis < 3; ++axis) {
-    for (const AxisPhase& phase : ForwardPhases(g, axis)) zeros_ = zeros_ || TouchesPadding(phase, g.input_size[axis]);
-  }
+  zeros_ = MeetsPadding(g);
   const int64_t most_lanes = std::clamp<int64_t>(kColumnFloats / (batch_ * pixels_), 32, kMostLanes);
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, output_channels_,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
@@ -73,7 +71,7 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   WeightsScratch scratch;
   scratch.slab = carver.Take<float>(blocks_.channels() * slab_.floats() + kernels::kLineSlack);
   scratch.columns = carver.Take<float>(batch_ * pixels_ * blocks_.lane_step() + kernels::kLineSlack);

@@ -5,7 +5,7 @@
 
 namespace canopy::conv::winograd {
 
-using channel_lanes::Box;
+using packing::Box;
 
 void DataLister::Taps(const Extent3& term, const Extent3& phase, int64_t tap_floats, int64_t* offsets) const {
   const Extent3& kernel = s_.weight_.kernel;
@@ -51,7 +51,7 @@ Extent3 DataLister::PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const
   return count;
 }
 
-void DataLister::Windows(const Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const {
+void DataLister::Windows(const Box& box, const packing::SlabShape& shape, const DataScratch& scratch) const {
   const auto& axes = t_.axes;
   Extent3 first;  // of the first window, in the slab
   for (int axis = 0; axis < 3; ++axis) {
@@ -90,7 +90,7 @@ void DataLister::Tiles(const Box& box, int64_t lanes, const DataScratch& scratch
   const auto& axes = t_.axes;
   Extent3 first, results;  // result 0 of phase 0, from the box's first; how many
   for (int axis = 0; axis < 3; ++axis) {
-    const channel_lanes::AxisRange range = s_.Results(box, axis);
+    const packing::AxisRange range = s_.Results(box, axis);
     first[axis] = box.first[axis + 1] * axes[axis].tile * axes[axis].phases - s_.missing_[axis] - range.begin;
     results[axis] = range.count;
   }

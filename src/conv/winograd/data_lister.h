@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "conv/channel_lanes/boxes.h"
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/boxes.h"
+#include "conv/packing/slab.h"
 #include "conv/winograd/data_step.h"
 
 namespace canopy::conv::winograd {
@@ -28,21 +28,21 @@ class DataLister {
   void Taps(const Extent3& term, const Extent3& phase, int64_t tap_floats, int64_t* offsets) const;
 
   // Where the pixels of every window stand in the slab; those in the padding are its first line. Most boxes are alike.
-  void Windows(const channel_lanes::Box& box, const channel_lanes::SlabShape& shape, const DataScratch& scratch) const;
+  void Windows(const packing::Box& box, const packing::SlabShape& shape, const DataScratch& scratch) const;
 
   // Where the results of every phase's tiles stand; those beyond the tensor go to the first line.
-  void Tiles(const channel_lanes::Box& box, int64_t lanes, const DataScratch& scratch) const;
+  void Tiles(const packing::Box& box, int64_t lanes, const DataScratch& scratch) const;
 
   // The number of a window of the box.
-  int64_t Window(const channel_lanes::Box& box, int64_t n, int64_t d, int64_t h, int64_t w) const {
+  int64_t Window(const packing::Box& box, int64_t n, int64_t d, int64_t h, int64_t w) const {
     return ((n * s_.windows(box.count, 0) + d) * s_.windows(box.count, 1) + h) * s_.windows(box.count, 2) + w;
   }
 
  private:
   // Along which axes the box's last tiles are the tensor's, as bits of a kind of tile.
-  int LastTiles(const channel_lanes::Box& box) const;
+  int LastTiles(const packing::Box& box) const;
   // The kind of tile to which a window of the box, or its tile, belongs.
-  int KindOf(const channel_lanes::Box& box, int last, const Extent3& window) const;
+  int KindOf(const packing::Box& box, int last, const Extent3& window) const;
   Extent3 PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const) const;
 
   const DataStep& s_;

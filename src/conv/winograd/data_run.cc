@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/store.h"
+#include "conv/packing/store.h"
 #include "conv/winograd/data_lister.h"
 #include "conv/winograd/data_step.h"
 #include "exec/pool.h"
@@ -13,7 +13,7 @@
 namespace canopy::conv::winograd {
 namespace {
 
-using channel_lanes::Box;
+using packing::Box;
 
 constexpr int64_t kMostTaps = 16;   // of a term
 constexpr int64_t kLineBytes = 64;  // of a cache
@@ -90,8 +90,8 @@ class DataRun {
     // The weights of a group lie along its output channels.
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
-    channel_lanes::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines,
-                               scratch.weight_offsets, packed);
+    packing::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines, scratch.weight_offsets,
+                         packed);
   }
 
   // To row `row` of every point and term, for phases [first, end).
@@ -126,8 +126,8 @@ class DataRun {
     return windows_ + (group * s_.batch_boxes_ + box) * s_.window_floats();
   }
 
-  channel_lanes::SlabShape ShapeOf(const Box& box) const {
-    channel_lanes::SlabShape shape;
+  packing::SlabShape ShapeOf(const Box& box) const {
+    packing::SlabShape shape;
     shape.first_image = box.first[0];
     shape.images = box.count[0];
     shape.panel = s_.slab_channels();
@@ -146,7 +146,7 @@ class DataRun {
   // Source channels [begin, end) of the group.
   void TransformBox(int64_t group, const Box& box, int64_t begin, int64_t end, const DataScratch& scratch,
                     float* windows) const {
-    channel_lanes::SlabShape shape = ShapeOf(box);
+    packing::SlabShape shape = ShapeOf(box);
     lists_.Windows(box, shape, scratch);
     std::memset(scratch.slab, 0, static_cast<size_t>(shape.panel) * sizeof(float));
     std::array<kernels::WinogradInFn, Tiling::kKinds> transforms;
@@ -154,7 +154,7 @@ class DataRun {
     for (int64_t c = begin; c < end; c += kSlabChannels) {
       shape.first_channel = group * s_.source_channels_ + c;
       shape.channels = std::min(kSlabChannels, end - c);
-      channel_lanes::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + shape.panel);
+      packing::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + shape.panel);
       const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
       for (int64_t window = 0; window < s_.windows(box.count); ++window) {
         transforms[scratch.window_kinds[window]](scratch.slab, scratch.window_offsets + window * t_.window(), lanes,
@@ -340,8 +340,7 @@ class DataRun {
     for (int64_t n = 0; n < box.count[0]; ++n) {
       ForEach({Results(box, 0), rows, 1}, [&](int64_t d, int64_t h, int64_t) {
         const int64_t offset = origin + n * strides[0] + d * strides[2] + h * strides[3];
-        channel_lanes::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines,
-                                  results);
+        packing::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines, results);
         results += row * lanes;
       });
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::winograd {
@@ -61,7 +61,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
-  panels_ = channel_lanes::LanePanels(result_channels_, 1);
+  panels_ = packing::LanePanels(result_channels_, 1);
   ChooseTiling(g);
   ChooseCut(g);
   if (block_units_ > 0) {
@@ -122,7 +122,7 @@ void DataStep::Place(const Geometry& g) {
   }
 }
 
-channel_lanes::AxisRange DataStep::Results(const channel_lanes::Box& box, int axis) const {
+packing::AxisRange DataStep::Results(const packing::Box& box, int axis) const {
   const AxisTiling& along = tiling_.axes[axis];
   const int64_t first = box.first[axis + 1] * along.tile, end = first + box.count[axis + 1] * along.tile;
   const int64_t begin = std::max<int64_t>(0, first * along.phases - missing_[axis]);
@@ -139,23 +139,23 @@ int64_t DataStep::MostTiles() const {
 
 // Boxes of lines reach a little along the lines, so that few pixels belong to two of them, then along what lies
 // together in memory: long stretches are worth more than the rest of such pixels.
-channel_lanes::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
+packing::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
   const Extent3 tiles = tiling_.Tiles(phase_size_);
   const auto& axes = tiling_.axes;
   const Extent3 combs{axes[0].comb(), axes[1].comb(), axes[2].comb()};
-  if (tiling_.transformed > 1) return channel_lanes::Boxes(g.batch, tiles, combs, most_tiles);
-  channel_lanes::Extent4 least{1, 1, 1, 1};
+  if (tiling_.transformed > 1) return packing::Boxes(g.batch, tiles, combs, most_tiles);
+  packing::Extent4 least{1, 1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
     if (axes[axis].window > 1) least[axis + 1] = kLeastTilesOfALine * combs[axis];
   }
   const auto distance = [&](int axis) { return std::abs(result_.strides[axis == 0 ? 0 : axis + 1]); };
   std::array<int, 4> order{3, 2, 1, 0};
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return distance(a) < distance(b); });
-  return channel_lanes::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, combs, least, order, most_tiles);
+  return packing::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, combs, least, order, most_tiles);
 }
 
 // Of all tiles, where one panel's sums for them stay in the L2.
-channel_lanes::Boxes DataStep::WholeBox(const Geometry& g) const { return MakeBoxes(g, kFewSums / tiling_.points()); }
+packing::Boxes DataStep::WholeBox(const Geometry& g) const { return MakeBoxes(g, kFewSums / tiling_.points()); }
 
 // For kernels and windows that are shared.
 int64_t DataStep::SharedBytes(const Geometry& g) const {
@@ -163,7 +163,7 @@ int64_t DataStep::SharedBytes(const Geometry& g) const {
 }
 
 // So few that all their windows may be transformed first.
-bool DataStep::FewTiles(const Geometry& g, const channel_lanes::Boxes& whole) const {
+bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {
   return whole.count() == 1 && windows(whole.extent()) * WindowBytes(g) <= SharedBytes(g);
 }
 
@@ -175,7 +175,7 @@ bool DataStep::Fits(const Geometry& g) const {
 }
 
 void DataStep::ChooseCut(const Geometry& g) {
-  const channel_lanes::Boxes whole = WholeBox(g);
+  const packing::Boxes whole = WholeBox(g);
   const int64_t budget = SharedBytes(g);
   if (FewTiles(g, whole) && units(g) >= 2 * exec::ThreadCount()) {
     boxes_ = whole;
@@ -228,7 +228,7 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const double boxes = static_cast<double>(boxes_.count());
   const Extent3 axis_tiles = tiling_.Tiles(phase_size_);
   const double tiles = static_cast<double>(g.batch * axis_tiles[0] * axis_tiles[1] * axis_tiles[2]);
-  const channel_lanes::Extent4& box = boxes_.extent();
+  const packing::Extent4& box = boxes_.extent();
   const double box_tiles = static_cast<double>(std::max<int64_t>(1, boxes_.positions()));
   const double phases = static_cast<double>(tiling_.phases());
   const double box_positions = box_tiles * static_cast<double>(tiling_.tile()) * phases;
@@ -263,7 +263,7 @@ double DataStep::EstimateWork(const Geometry& g) const {
   return (products + window_work + results + weights + moves) * static_cast<double>(g.groups);
 }
 
-int64_t DataStep::SlabPixels(const channel_lanes::Extent4& box) const {
+int64_t DataStep::SlabPixels(const packing::Extent4& box) const {
   int64_t pixels = box[0];
   for (int axis = 0; axis < 3; ++axis) {
     const AxisTiling& along = tiling_.axes[axis];
@@ -273,10 +273,10 @@ int64_t DataStep::SlabPixels(const channel_lanes::Extent4& box) const {
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   DataScratch scratch;
   const int64_t lanes = panels_.panel_lanes(), tiles = boxes_.positions();
-  const channel_lanes::Extent4& box = boxes_.extent();
+  const packing::Extent4& box = boxes_.extent();
   scratch.slab = carver.Take<float>((SlabPixels(box) + 1) * slab_channels());
   scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
   scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
@@ -284,9 +284,9 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.tiles = carver.Take<float>((tiles * tiling_.phases() * tiling_.tile() + 1) * lanes);
   scratch.weights = carver.Take<float>(packed_chunks() * packed_floats());
   scratch.bias = carver.Take<float>(lanes);
-  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
-  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
-  scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, channel_lanes::kLines));
+  scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
+  scratch.weight_offsets = carver.Take<int64_t>(std::max(kKernelChunk * weight_.taps, packing::kLines));
   scratch.window_offsets = carver.Take<int64_t>(windows(box) * tiling_.window());
   scratch.tile_offsets = carver.Take<int64_t>(tiling_.phases() * tiles * tiling_.tile());
   scratch.window_kinds = carver.Take<int64_t>(windows(box));
@@ -301,7 +301,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 }
 
 std::string DataStep::Describe() const {
-  const channel_lanes::Extent4& box = boxes_.extent();
+  const packing::Extent4& box = boxes_.extent();
   const auto at_once = [](int64_t count, const char* what) {
     return count > 0 ? std::to_string(count) + " " + what + " at once" : "in each job";
   };

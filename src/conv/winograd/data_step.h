@@ -22,10 +22,10 @@
 #include <string>
 
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/boxes.h"
 #include "conv/channel_lanes/data_step.h"
-#include "conv/channel_lanes/lane_panels.h"
-#include "conv/channel_lanes/weight_panels.h"
+#include "conv/packing/boxes.h"
+#include "conv/packing/lane_panels.h"
+#include "conv/packing/weight_panels.h"
 #include "conv/winograd/tiling.h"
 #include "kernels/winograd/contract.h"
 
@@ -51,7 +51,7 @@ struct DataScratch {
   float* tiles;    // a line that nobody reads, then [position][result channel of a panel]
   float* weights;  // packed kernels before they are transformed, and a tap of zeros
   float* bias;
-  channel_lanes::SlabScratch lines;
+  packing::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* window_offsets;  // [window][its pixel] in the slab
   int64_t* tile_offsets;    // [phase][tile][its result]
@@ -78,22 +78,20 @@ class DataStep : public Step {
   void ChooseTiling(const Geometry& geometry);
   void Place(const Geometry& geometry);
   int64_t MostTiles() const;  // of a box
-  channel_lanes::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
-  channel_lanes::Boxes WholeBox(const Geometry& geometry) const;
+  packing::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
+  packing::Boxes WholeBox(const Geometry& geometry) const;
   int64_t SharedBytes(const Geometry& geometry) const;
-  bool FewTiles(const Geometry& geometry, const channel_lanes::Boxes& whole) const;
+  bool FewTiles(const Geometry& geometry, const packing::Boxes& whole) const;
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
   double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
-  int64_t SlabPixels(const channel_lanes::Extent4& box) const;
+  int64_t SlabPixels(const packing::Extent4& box) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   // Windows of a box along an axis, and in all.
-  int64_t windows(const channel_lanes::Extent4& box, int axis) const {
-    return tiling_.axes[axis].windows(box[axis + 1]);
-  }
-  int64_t windows(const channel_lanes::Extent4& box) const {
+  int64_t windows(const packing::Extent4& box, int axis) const { return tiling_.axes[axis].windows(box[axis + 1]); }
+  int64_t windows(const packing::Extent4& box) const {
     return box[0] * windows(box, 0) * windows(box, 1) * windows(box, 2);
   }
   // One window of all groups.
@@ -126,7 +124,7 @@ class DataStep : public Step {
   int64_t unit_floats() const { return tiling_.phases() * kernel_floats(); }
   int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
   // Results of the tensor that a box's tiles cover along an axis.
-  channel_lanes::AxisRange Results(const channel_lanes::Box& box, int axis) const;
+  packing::AxisRange Results(const packing::Box& box, int axis) const;
 
   bool forward_;
   Operand source_, result_;
@@ -139,10 +137,10 @@ class DataStep : public Step {
   Extent3 phase_size_{};  // results of a phase; of the first and the last of them some phases have none
   Extent3 missing_{};     // phases that have no first
   Extent3 shift_{};       // of the source coordinate that a phase's first result's first tap meets
-  channel_lanes::WeightView weight_;
-  channel_lanes::LanePanels panels_;  // a block is a panel
+  packing::WeightView weight_;
+  packing::LanePanels panels_;  // a block is a panel
   Tiling tiling_;
-  channel_lanes::Boxes boxes_;  // of tiles
+  packing::Boxes boxes_;     // of tiles
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   double work_ = 0;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/slab.h"
 
 namespace canopy::conv::winograd {
 
@@ -22,7 +22,7 @@ struct TileLattice {
 };
 
 // Of the pixels of all tiles, tile after tile and each in reading order, in floats.
-inline void ListTilePixels(const channel_lanes::SlabShape& slab, const TileLattice& lattice, const Extent3& tiles,
+inline void ListTilePixels(const packing::SlabShape& slab, const TileLattice& lattice, const Extent3& tiles,
                            int64_t* offsets) {
   const Extent3& window = lattice.window;
   Extent3 begin;

@@ -160,7 +160,7 @@ void WeightsStep::CutChannels(int64_t inputs, int64_t outputs, WeightsCut* cut) 
   cut->inputs_panel = RoundUp(CeilDiv(input_channels_, CeilDiv(input_channels_, kWidestPanel)), kVector);
   const int64_t panels = CeilDiv(input_channels_, cut->inputs_panel);
   cut->input_panels = CeilDiv(panels, CeilDiv(panels, std::max<int64_t>(1, inputs / cut->inputs_panel)));
-  cut->lanes = channel_lanes::LanePanels(output_channels_, outputs);
+  cut->lanes = packing::LanePanels(output_channels_, outputs);
 }
 
 void WeightsStep::CutSegments(WeightsCut* cut) const {

@@ -10,7 +10,7 @@
 
 namespace canopy::conv::winograd {
 
-using channel_lanes::SlabShape;
+using packing::SlabShape;
 
 struct WeightsPieces::Piece {
   bool inputs;    // else outputs

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "conv/channel_lanes/store.h"
+#include "conv/packing/store.h"
 #include "conv/winograd/weights_pieces.h"
 #include "conv/winograd/weights_step.h"
 #include "exec/pool.h"

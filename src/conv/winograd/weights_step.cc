@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/scratch.h"
+#include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::winograd {
@@ -66,7 +66,7 @@ TileKinds WeightsStep::KindsOf(const TileBand& band) const {
 }
 
 WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const {
-  channel_lanes::Carver carver(nullptr);
+  packing::Carver carver(nullptr);
   const auto bytes = [&carver](int64_t count) {
     const int64_t at = carver.used();
     carver.Take<char>(count);
@@ -86,7 +86,7 @@ WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const 
 }
 
 WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   const int64_t lists = shape_.depths * WeightsShape::kKinds;
   WeightsTiles tiles;
   tiles.inputs = carver.Take<float>(shape_.parts() * cut.input_panels * cut.inputs_floats());
@@ -101,7 +101,7 @@ WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* byte
 }
 
 WeightsScratch WeightsStep::ScratchAt(const WeightsCut& cut, char* at, int64_t* bytes) const {
-  channel_lanes::Carver carver(at);
+  packing::Carver carver(at);
   WeightsScratch scratch{};
   int64_t input = 1, output = 1, tiles = 1;  // pixels of a slice, and its tiles
   for (int axis = shape_.in_depth() ? 0 : 1; axis < 3; ++axis) {
@@ -111,8 +111,8 @@ WeightsScratch WeightsStep::ScratchAt(const WeightsCut& cut, char* at, int64_t* 
     tiles *= cut.bands.extent()[axis];
   }
   scratch.slab = carver.Take<float>(std::max((input + 1) * cut.inputs_panel, (output + 1) * cut.row_lanes()));
-  scratch.lines.lines = carver.Take<float>(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
-  scratch.lines.offsets = carver.Take<int64_t>(channel_lanes::kLine);
+  scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.input_offsets = carver.Take<int64_t>(shape_.parts() * tiles * shape_.points());
   scratch.output_offsets = carver.Take<int64_t>(tiles * shape_.tile_pixels());
   scratch.listed = carver.Take<PieceLists>(1);

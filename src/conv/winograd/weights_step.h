@@ -17,9 +17,9 @@
 #include <string>
 
 #include "conv/algorithm.h"
-#include "conv/channel_lanes/lane_panels.h"
-#include "conv/channel_lanes/slab.h"
 #include "conv/channel_lanes/weights_step.h"
+#include "conv/packing/lane_panels.h"
+#include "conv/packing/slab.h"
 #include "conv/winograd/tile_bands.h"
 #include "conv/winograd/weights_shape.h"
 #include "kernels/winograd/contract.h"
@@ -62,7 +62,7 @@ struct PieceLists {
 // One thread's working memory.
 struct WeightsScratch {
   float* slab;  // of a slice of a band, and a pixel of zeros behind it
-  channel_lanes::SlabScratch lines;
+  packing::SlabScratch lines;
   int64_t *input_offsets, *output_offsets;  // [part][tile][pixel] and [tile][pixel] in the slab
   PieceLists* listed;
   float* taps;  // [kStoreRows][tap][lanes of a panel], and a line that nobody reads
@@ -76,7 +76,7 @@ struct WeightsCut {
   WeightsShape shape;
   TileBands bands;
   int64_t band_inputs = 1, band_outputs = 1;  // tiles of a whole band, those of inputs of all depths that it meets
-  channel_lanes::LanePanels lanes;            // output channels
+  packing::LanePanels lanes;                  // output channels
   int64_t inputs_panel = 16;                  // input channels side by side
   int64_t input_panels = 1;                   // of a block
   int64_t chunk_bands = 1, chunks = 0;

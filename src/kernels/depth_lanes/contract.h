@@ -37,6 +37,7 @@ using DepthFn = void (*)(const DepthCall& call);
 
 inline constexpr int kMostDepthRows = 7;
 inline constexpr int kMostDepthColumns = 14;
+inline constexpr int kMostDepthLanes = 16;
 
 enum DepthResults { kDepthBoth, kDepthData, kDepthWeights };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/channel_lanes/boxes.h"
+#include "conv/packing/boxes.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 namespace canopy::conv::channel_lanes {
 namespace {
 
-void ExpectCover(const Boxes& boxes, const Extent4& whole) {
-  std::set<Extent4> positions;
+void ExpectCover(const packing::Boxes& boxes, const packing::Extent4& whole) {
+  std::set<packing::Extent4> positions;
   for (int64_t index = 0; index < boxes.count(); ++index) {
-    const Box box = boxes.At(index);
+    const packing::Box box = boxes.At(index);
     EXPECT_LE(box.positions(), boxes.positions());
     for (int64_t i = 0; i < box.positions(); ++i) {
       int64_t rest = i;
-      Extent4 at = box.first;
+      packing::Extent4 at = box.first;
       for (int axis = 3; axis >= 0; --axis) {
         at[axis] += rest % box.count[axis];
         rest /= box.count[axis];
@@ -27,33 +27,33 @@ void ExpectCover(const Boxes& boxes, const Extent4& whole) {
   EXPECT_EQ(static_cast<int64_t>(positions.size()), whole[0] * whole[1] * whole[2] * whole[3]);
 }
 
-constexpr Extent4 kWholes[] = {{3, 2, 5, 7}, {1, 1, 1, 40}, {9, 1, 1, 3}, {2, 8, 1, 1}};
+constexpr packing::Extent4 kWholes[] = {{3, 2, 5, 7}, {1, 1, 1, 40}, {9, 1, 1, 3}, {2, 8, 1, 1}};
 
 TEST(BoxesTest, CoverEveryPositionOnce) {
-  for (const Extent4& whole : kWholes) {
+  for (const packing::Extent4& whole : kWholes) {
     for (const int64_t most : {1, 4, 13, 64, 1000}) {
-      ExpectCover(Boxes(whole[0], {whole[1], whole[2], whole[3]}, {1, 2, 2}, most), whole);
-      ExpectCover(Boxes(whole, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, most), whole);
-      ExpectCover(Boxes(whole, {2, 1, 3}, {1, 1, 1, 4}, {0, 3, 2, 1}, most), whole);
+      ExpectCover(packing::Boxes(whole[0], {whole[1], whole[2], whole[3]}, {1, 2, 2}, most), whole);
+      ExpectCover(packing::Boxes(whole, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, most), whole);
+      ExpectCover(packing::Boxes(whole, {2, 1, 3}, {1, 1, 1, 4}, {0, 3, 2, 1}, most), whole);
     }
   }
 }
 
 TEST(BoxesTest, TakeAxesInOrderButTheLeastOfAll) {
-  const Boxes boxes({8, 6, 10, 12}, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, 2 * 12 * 5);
-  EXPECT_EQ(boxes.extent(), (Extent4{1, 2, 5, 12}));
-  const Boxes images({16, 1, 1, 100}, {1, 1, 1}, {1, 1, 1, 2}, {0, 3, 2, 1}, 64);
-  EXPECT_EQ(images.extent(), (Extent4{16, 1, 1, 4}));
+  const packing::Boxes boxes({8, 6, 10, 12}, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, 2 * 12 * 5);
+  EXPECT_EQ(boxes.extent(), (packing::Extent4{1, 2, 5, 12}));
+  const packing::Boxes images({16, 1, 1, 100}, {1, 1, 1}, {1, 1, 1, 2}, {0, 3, 2, 1}, 64);
+  EXPECT_EQ(images.extent(), (packing::Extent4{16, 1, 1, 4}));
 }
 
 TEST(BoxesTest, AreCutAtMultiples) {
-  const Boxes boxes({1, 1, 8, 9}, {1, 4, 3}, {1, 1, 4, 3}, {3, 2, 1, 0}, 24);
-  EXPECT_EQ(boxes.extent(), (Extent4{1, 1, 4, 6}));
+  const packing::Boxes boxes({1, 1, 8, 9}, {1, 4, 3}, {1, 1, 4, 3}, {3, 2, 1, 0}, 24);
+  EXPECT_EQ(boxes.extent(), (packing::Extent4{1, 1, 4, 6}));
 }
 
 TEST(BoxesTest, OfNothingAreNone) {
-  EXPECT_EQ(Boxes(0, {1, 2, 3}, {1, 1, 1}, 8).count(), 0);
-  EXPECT_EQ(Boxes({4, 1, 0, 3}, {1, 1, 1}, {1, 1, 2, 1}, {3, 2, 1, 0}, 8).count(), 0);
+  EXPECT_EQ(packing::Boxes(0, {1, 2, 3}, {1, 1, 1}, 8).count(), 0);
+  EXPECT_EQ(packing::Boxes({4, 1, 0, 3}, {1, 1, 1}, {1, 1, 2, 1}, {3, 2, 1, 0}, 8).count(), 0);
 }
 
 }  // namespace

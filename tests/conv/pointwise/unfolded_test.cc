@@ -72,8 +72,8 @@ TEST(UnfoldedTest, FetchesWhatEachKernelOffsetMeets) {
 
 TEST(UnfoldedTest, FetchesLanesInPanels) {
   constexpr int64_t kPanel = 12;
-  std::vector<float> lines(channel_lanes::kLines * (channel_lanes::kLine + kernels::kLineSlack));
-  std::vector<int64_t> offsets(channel_lanes::kLine);
+  std::vector<float> lines(packing::kLines * (packing::kLine + kernels::kLineSlack));
+  std::vector<int64_t> offsets(packing::kLine);
   for (const Input& input : Inputs()) {
     const LineReader reader(input.elements.data(), numerics::DType::kFloat32, {});
     const int64_t channels = std::min(kChannels.count, 3 * input.g.taps() - kChannels.first);

@@ -11,7 +11,7 @@ namespace {
 // Windows that overlap, begin before the slab and end behind it, in reading order and not, of every pixel and of every
 // second or third, where two or three tiles lie in one another or none do.
 TEST(TilePixelsTest, ListPixelsOfTheSlabAndZerosElsewhere) {
-  channel_lanes::SlabShape slab;
+  packing::SlabShape slab;
   slab.images = 1;
   slab.panel = 16;
   const Extent3 sizes[] = {{1, 5, 30}, {9, 2, 7}, {3, 1, 1}, {1, 0, 4}};

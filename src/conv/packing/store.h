@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Results computed with their channels side by side, stored line by line along another axis.
-#ifndef CANOPY_CONV_CHANNEL_LANES_STORE_H_
-#define CANOPY_CONV_CHANNEL_LANES_STORE_H_
+#ifndef CANOPY_CONV_PACKING_STORE_H_
+#define CANOPY_CONV_PACKING_STORE_H_
 
 #include <cstdint>
 
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/slab.h"
 #include "conv/tensor_lines.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 struct StoreShape {
   int64_t channels, count;                 // elements of a line: one line a channel
@@ -20,6 +20,6 @@ struct StoreShape {
 void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& shape, const SlabScratch& scratch,
                 const float* tiles);
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_STORE_H_
+#endif  // CANOPY_CONV_PACKING_STORE_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/planes/residues.h"
+#include "conv/sheets/residues.h"
 
 #include "base/checked_math.h"
 
-namespace canopy::conv::planes {
+namespace canopy::conv::sheets {
 namespace {
 
 // The least i with i * step >= value.
@@ -25,4 +25,4 @@ std::vector<Residue> ResiduesOf(const Geometry& g, int axis) {
   return residues;
 }
 
-}  // namespace canopy::conv::planes
+}  // namespace canopy::conv::sheets

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The result, cut into boxes of images, depths, rows and columns; a job computes one.
-#ifndef CANOPY_CONV_CHANNEL_LANES_BOXES_H_
-#define CANOPY_CONV_CHANNEL_LANES_BOXES_H_
+#ifndef CANOPY_CONV_PACKING_BOXES_H_
+#define CANOPY_CONV_PACKING_BOXES_H_
 
 #include <array>
 #include <cstdint>
 
 #include "conv/problem.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 using Extent4 = std::array<int64_t, 4>;  // image, depth, height, width
 
@@ -41,6 +41,6 @@ class Boxes {
   Extent4 whole_{}, block_{}, blocks_{};
 };
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_BOXES_H_
+#endif  // CANOPY_CONV_PACKING_BOXES_H_

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One axis of a convolution's input, parted by its positions' residues modulo the stride: each residue meets the output
 // under kernel offsets of its own, without stride.
-#ifndef CANOPY_CONV_PLANES_RESIDUES_H_
-#define CANOPY_CONV_PLANES_RESIDUES_H_
+#ifndef CANOPY_CONV_SHEETS_RESIDUES_H_
+#define CANOPY_CONV_SHEETS_RESIDUES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "conv/problem.h"
 
-namespace canopy::conv::planes {
+namespace canopy::conv::sheets {
 
 // One residue of the input along one axis: input position i of it meets output position i - first - k under its kernel
 // offset k, which is offset `kernel` + k * stride of the whole kernel.
@@ -22,6 +22,6 @@ struct Residue {
 // REQUIRES: no dilation along the axis.
 std::vector<Residue> ResiduesOf(const Geometry& geometry, int axis);
 
-}  // namespace canopy::conv::planes
+}  // namespace canopy::conv::sheets
 
-#endif  // CANOPY_CONV_PLANES_RESIDUES_H_
+#endif  // CANOPY_CONV_SHEETS_RESIDUES_H_

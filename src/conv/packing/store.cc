@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/channel_lanes/store.h"
+#include "conv/packing/store.h"
 
 #include <algorithm>
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, const SlabScratch& scratch,
                 const float* tiles) {
@@ -33,4 +33,4 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
   }
 }
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/channel_lanes/boxes.h"
+#include "conv/packing/boxes.h"
 
 #include <algorithm>
 
 #include "base/checked_math.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 namespace {
 
 using base::CeilDiv;
@@ -64,4 +64,4 @@ Box Boxes::At(int64_t index) const {
   return box;
 }
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Output images cut into strips: runs of pixels that lie side by side, a few whole rows or a part of one.
-#ifndef CANOPY_CONV_COLUMNS_STRIPS_H_
-#define CANOPY_CONV_COLUMNS_STRIPS_H_
+#ifndef CANOPY_CONV_PACKING_STRIPS_H_
+#define CANOPY_CONV_PACKING_STRIPS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "base/checked_math.h"
 #include "conv/problem.h"
 
-namespace canopy::conv::columns {
+namespace canopy::conv::packing {
 
 struct Strip {
   int64_t image, depth, row, column;  // first output position
@@ -57,6 +57,6 @@ class Strips {
   int64_t a_row_ = 0, a_plane_ = 0;  // strips
 };
 
-}  // namespace canopy::conv::columns
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_COLUMNS_STRIPS_H_
+#endif  // CANOPY_CONV_PACKING_STRIPS_H_

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/channel_lanes/weight_panels.h"
+#include "conv/packing/weight_panels.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/checked_math.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 namespace {
 
 constexpr int64_t kPrefetchAhead = 6;  // source channels
@@ -174,4 +174,4 @@ void PackWeightPairs(const LineReader& reader, const PairReader& pairs, const We
   }
 }
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing

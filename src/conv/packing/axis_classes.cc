@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/channel_lanes/axis_classes.h"
+#include "conv/packing/axis_classes.h"
 
 #include <algorithm>
 
 #include "base/checked_math.h"
 #include "conv/grid.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 namespace {
 
 using base::CeilDiv;
@@ -95,4 +95,4 @@ int64_t LoadStep(const std::vector<AxisClass>& classes) {
   return std::max<int64_t>(1, step);
 }
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing

@@ -3,19 +3,19 @@
 //   slab[panel of c][((d * height + h) * width + w) * images + n][c within the panel]
 // Nothing in it is padding. For dot products it holds BF16 numbers, and either c counts pairs of channels or n
 // counts pairs of images; 0 completes the last pair.
-#ifndef CANOPY_CONV_CHANNEL_LANES_SLAB_H_
-#define CANOPY_CONV_CHANNEL_LANES_SLAB_H_
+#ifndef CANOPY_CONV_PACKING_SLAB_H_
+#define CANOPY_CONV_PACKING_SLAB_H_
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 
-#include "conv/channel_lanes/axis_classes.h"
+#include "conv/packing/axis_classes.h"
 #include "conv/pair_reader.h"
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 // Which block.
 struct SlabShape {
@@ -56,6 +56,6 @@ void LoadChannelPairs(const PairReader& reader, const Operand& operand, const Sl
 void LoadImagePairs(const PairReader& reader, const Operand& operand, int64_t batch, const SlabShape& shape,
                     const SlabScratch& scratch, float* slab);
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_SLAB_H_
+#endif  // CANOPY_CONV_PACKING_SLAB_H_

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One axis of the result, cut into classes of positions that meet the same kernel offsets: inside a class no tap falls
 // into the padding or between the strides, so products over it multiply no zero.
-#ifndef CANOPY_CONV_CHANNEL_LANES_AXIS_CLASSES_H_
-#define CANOPY_CONV_CHANNEL_LANES_AXIS_CLASSES_H_
+#ifndef CANOPY_CONV_PACKING_AXIS_CLASSES_H_
+#define CANOPY_CONV_PACKING_AXIS_CLASSES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "conv/problem.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 struct AxisClass {
   struct Tap {
@@ -43,6 +43,6 @@ AxisRange SourceRange(const std::vector<AxisClass>& classes, int64_t step, int64
 // The distance of the source coordinates that are ever read: the classes' source step where all taps agree modulo it.
 int64_t LoadStep(const std::vector<AxisClass>& classes);
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_AXIS_CLASSES_H_
+#endif  // CANOPY_CONV_PACKING_AXIS_CLASSES_H_

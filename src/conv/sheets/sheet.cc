@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/planes/sheet.h"
+#include "conv/sheets/sheet.h"
 
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/sheets/accepts.h"
 #include "kernels/planes/contract.h"
 
-namespace canopy::conv::planes {
+namespace canopy::conv::sheets {
 
 using kernels::convert::Form;
 
@@ -47,20 +48,29 @@ int64_t RowPitch(int64_t floats, int64_t lanes) {
 
 int64_t LineFloats(int64_t columns) { return std::max(columns, kLine) + kernels::kLineSlack; }
 
-void PackWeights(const LineReader& weight, const ConvProblem& problem, float* to) {
+void FetchWeights(const LineReader& weight, const ConvProblem& problem, int64_t first, int64_t channels, float* to) {
   const Geometry& g = problem.geometry;
   const auto& strides = problem.weight.strides;
   if (strides[4] == 1 && strides[3] == g.kernel[2] && strides[0] == g.taps()) {
-    return weight.FetchRun(0, g.groups * g.taps(), to);
+    return weight.FetchRun(first * strides[0], channels * g.taps(), to);
   }
   const kernels::Segment whole = Whole(g.kernel[2]);
-  for (int64_t c = 0; c < g.groups; ++c) {
+  for (int64_t c = first; c < first + channels; ++c) {
     for (int64_t h = 0; h < g.kernel[1]; ++h, to += g.kernel[2]) {
       float line[kMostKernelExtent + kernels::kLineSlack];
       weight.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g.kernel[2], line);
       std::copy(line, line + g.kernel[2], to);
     }
   }
+}
+
+bool FetchFiniteWeights(const ConvProblem& problem, LineReader* weight, float* to) {
+  const Geometry& g = problem.geometry;
+  FetchWeights(*weight, problem, 0, g.groups, to);
+  if (!kernels::Lines().any_nonfinite(to, g.groups * g.taps())) return false;
+  weight->TakeFiniteOnly();
+  FetchWeights(*weight, problem, 0, g.groups, to);
+  return true;
 }
 
 void PlaneReader::Load(int64_t plane, const PlanePart& part, int64_t to_row, float* line, float* to, float* odd) const {
@@ -118,4 +128,4 @@ void PlaneWriter::Store(const float* from, const float* odd, int64_t from_row, c
   }
 }
 
-}  // namespace canopy::conv::planes
+}  // namespace canopy::conv::sheets

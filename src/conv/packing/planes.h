@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the products of a 1x1 kernel see of a tensor: planes of pixels that lie side by side.
-#ifndef CANOPY_CONV_POINTWISE_PLANES_H_
-#define CANOPY_CONV_POINTWISE_PLANES_H_
+#ifndef CANOPY_CONV_PACKING_PLANES_H_
+#define CANOPY_CONV_PACKING_PLANES_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "base/checked_math.h"
 #include "conv/problem.h"
 
-namespace canopy::conv::pointwise {
+namespace canopy::conv::packing {
 
 // Whether all pixels of a channel are one run.
 inline bool PlanesRun(const Operand& operand, const Extent3& size) {
@@ -46,6 +46,6 @@ struct Pieces {
   int64_t a_plane = 0;  // pieces of a plane
 };
 
-}  // namespace canopy::conv::pointwise
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_POINTWISE_PLANES_H_
+#endif  // CANOPY_CONV_PACKING_PLANES_H_

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights as the vector operand: packed[tap][source channel][result channel], whatever their layout; for dot products
 // with pairs of source channels.
-#ifndef CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
-#define CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
+#ifndef CANOPY_CONV_PACKING_WEIGHT_PANELS_H_
+#define CANOPY_CONV_PACKING_WEIGHT_PANELS_H_
 
 #include <cstdint>
 
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/slab.h"
 #include "conv/pair_reader.h"
 #include "conv/problem.h"
 #include "conv/tensor_lines.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 // How a computation sees the weights: elements between result channels, source channels and taps.
 struct WeightView {
@@ -67,6 +67,6 @@ void PackWeights(const LineReader& reader, const WeightView& view, const WeightB
 void PackWeightPairs(const LineReader& reader, const PairReader& pairs, const WeightView& view,
                      const WeightBlock& block, const SlabScratch& scratch, int64_t* offsets, float* packed);
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_WEIGHT_PANELS_H_
+#endif  // CANOPY_CONV_PACKING_WEIGHT_PANELS_H_

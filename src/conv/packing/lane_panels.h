@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block of channels as vectors, cut into panels as wide as a tile.
-#ifndef CANOPY_CONV_CHANNEL_LANES_LANE_PANELS_H_
-#define CANOPY_CONV_CHANNEL_LANES_LANE_PANELS_H_
+#ifndef CANOPY_CONV_PACKING_LANE_PANELS_H_
+#define CANOPY_CONV_PACKING_LANE_PANELS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "base/checked_math.h"
 #include "kernels/gather_gemm/contract.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 class LanePanels {
  public:
@@ -55,6 +55,6 @@ class LanePanels {
   int64_t wide_ = 1, block_panels_ = 1, blocks_ = 0, channels_ = 0;
 };
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_LANE_PANELS_H_
+#endif  // CANOPY_CONV_PACKING_LANE_PANELS_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sheets: planes of one channel with zeros around them, those of several images side by side where planes are narrow,
 // so that vectors of neighbouring pixels are full. In a sheet every tap is a constant shift.
-#ifndef CANOPY_CONV_PLANES_SHEET_H_
-#define CANOPY_CONV_PLANES_SHEET_H_
+#ifndef CANOPY_CONV_SHEETS_SHEET_H_
+#define CANOPY_CONV_SHEETS_SHEET_H_
 
 #include <cstdint>
 
@@ -10,10 +10,7 @@
 #include "conv/tensor_lines.h"
 #include "kernels/convert/forms.h"
 
-namespace canopy::conv::planes {
-
-// Of an axis.
-inline constexpr int64_t kMostKernelExtent = 64;
+namespace canopy::conv::sheets {
 
 // How many images a sheet has, and the floats from one to the next.
 struct Fold {
@@ -110,9 +107,12 @@ class PlaneWriter {
 // What conversions take at a time, at least a row of `columns`.
 int64_t LineFloats(int64_t columns);
 
-// All taps of one channel after another's, row by row.
-void PackWeights(const LineReader& weight, const ConvProblem& problem, float* to);
+// All taps of one channel after another's, row by row, of `channels` from `first` on. Depthwise weights without depth.
+void FetchWeights(const LineReader& weight, const ConvProblem& problem, int64_t first, int64_t channels, float* to);
 
-}  // namespace canopy::conv::planes
+// Those of all channels; whether they were not finite, and others stand in.
+bool FetchFiniteWeights(const ConvProblem& problem, LineReader* weight, float* to);
 
-#endif  // CANOPY_CONV_PLANES_SHEET_H_
+}  // namespace canopy::conv::sheets
+
+#endif  // CANOPY_CONV_SHEETS_SHEET_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/slab.h"
 
 #include <algorithm>
 
 #include "base/checked_math.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 namespace {
 
 constexpr int64_t kPixelsAhead = 4;
@@ -205,4 +205,4 @@ void LoadImagePairs(const PairReader& reader, const Operand& operand, int64_t ba
   Loader(ImagePairs(reader, operand, batch, shape), operand, shape, scratch, slab).Run();
 }
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing

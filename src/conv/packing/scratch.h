@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread's working memory, taken piece by piece. The same walk measures it (from nullptr) and hands it out.
-#ifndef CANOPY_CONV_CHANNEL_LANES_SCRATCH_H_
-#define CANOPY_CONV_CHANNEL_LANES_SCRATCH_H_
+#ifndef CANOPY_CONV_PACKING_SCRATCH_H_
+#define CANOPY_CONV_PACKING_SCRATCH_H_
 
 #include <cstdint>
 
 #include "base/checked_math.h"
-#include "conv/channel_lanes/slab.h"
+#include "conv/packing/slab.h"
 #include "plan/workspace_ledger.h"
 
-namespace canopy::conv::channel_lanes {
+namespace canopy::conv::packing {
 
 class Carver {
  public:
@@ -28,6 +28,6 @@ class Carver {
   int64_t used_ = 0;
 };
 
-}  // namespace canopy::conv::channel_lanes
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_CHANNEL_LANES_SCRATCH_H_
+#endif  // CANOPY_CONV_PACKING_SCRATCH_H_

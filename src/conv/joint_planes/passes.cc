@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/joint_planes/passes.h"
+
+#include <algorithm>
+
+#include "kernels/joint_planes/contract.h"
+
+namespace canopy::conv::joint_planes {
+namespace {
+
+// In vector multiply-adds at the peak rate, measured.
+constexpr double kLoadWork = 1.2, kStraddlingWork = 2.4, kStoreWork = 2;
+constexpr double kPartWork = 2;  // of a pass, so that the fewest of equals are taken
+constexpr double kAddWork = 4;   // of a pass that adds to another's results
+
+double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
+  double work = 0;
+  for (int64_t r = 0; r < rows; r += size.rows) {
+    for (int64_t s = 0; s < columns; s += size.columns) {
+      work += kPartWork + VectorWork(std::min(size.rows, rows - r), std::min(size.columns, columns - s), r + s == 0, 2);
+    }
+  }
+  return work;
+}
+
+}  // namespace
+
+std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Reach& columns) {
+  return sheets::ListPasses(rows, columns, kernels::JointPlanes().most_columns, WorkOf);
+}
+
+double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
+  const double at_once = kernels::JointPlanes().at_once[rows][columns];
+  const double gradients = static_cast<double>(columns) * (static_cast<double>(rows) + at_once - 1) / at_once;
+  const double loads = kStraddlingWork * (gradients + 1) + (first ? 0 : kLoadWork) + kStoreWork;
+  return std::max(static_cast<double>(rows * columns * results), loads) + (first ? 0 : kAddWork);
+}
+
+double PairWork(int64_t rows, int results) {
+  const double move = 10 + 6 * results;  // two vectors each are read or written, parted or put together
+  return static_cast<double>(rows) * std::max(3.0 * results, 2 * kStraddlingWork) + move;
+}
+
+std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns) {
+  std::vector<sheets::Pass> passes;
+  if (columns.residues.size() != 2 || columns.residues[0].offsets + columns.residues[1].offsets != 3) return passes;
+  for (size_t i = 0; i < rows.residues.size(); ++i) {
+    const int64_t offsets = rows.residues[i].offsets;
+    if (offsets == 0 || offsets > kernels::kMostJointPairRows) return {};
+    if (kernels::JointPlanes().pairs[kernels::kJointBoth][offsets][0] == nullptr) return {};
+    sheets::Pass pass;
+    pass.row_residue = static_cast<int64_t>(i);
+    pass.column_residue = columns.residues[0].kernel == 0 ? 0 : 1;  // that of two kernel columns
+    pass.rows = offsets;
+    pass.columns = 3;
+    pass.first = pass.last = true;
+    passes.push_back(pass);
+  }
+  return passes;
+}
+
+}  // namespace canopy::conv::joint_planes

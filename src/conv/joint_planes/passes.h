@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels pass over planes, and what a vector of a pass costs.
+#ifndef CANOPY_CONV_JOINT_PLANES_PASSES_H_
+#define CANOPY_CONV_JOINT_PLANES_PASSES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "conv/sheets/passes.h"
+
+namespace canopy::conv::joint_planes {
+
+// Every kernel offset is in one of them.
+std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Reach& columns);
+
+// One pass over each residue of rows, for kernels of pairs; empty where there are none.
+std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns);
+
+// Time of one vector of a pass, in the units of Step::Work; `results`: of the input's and the weights' gradients how
+// many it gives.
+double VectorWork(int64_t rows, int64_t columns, bool first, int results);
+
+// Likewise of an even and an odd vector of a pass over pairs.
+double PairWork(int64_t rows, int results);
+
+}  // namespace canopy::conv::joint_planes
+
+#endif  // CANOPY_CONV_JOINT_PLANES_PASSES_H_
