@@ -26,6 +26,12 @@ class Packer {
         return Columns(block_.offset, block_.sources * v_.taps, packed_);
       case WeightView::Runs::kTaps:
         for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.sources * block_.lanes;
+        // All of them are one matrix.
+        if (block_.lanes == block_.results && v_.result_stride == v_.taps &&
+            v_.source_stride == block_.results * v_.taps &&
+            reader_.Transpose(block_.offset, v_.taps, block_.sources * block_.results, v_.taps, packed_, offsets_)) {
+          return;
+        }
         for (int64_t k = 0; k < block_.sources; ++k) {
           // Source channels are too far apart for the processor to foresee.
           if (k + kPrefetchAhead < block_.sources) {
