@@ -176,10 +176,11 @@ class DataRun {
         const packing::AxisClass& one = *c.axes[axis];
         return one.first + (c.low[axis] + i) * one.step - box.first[axis + 1];
       };
+      const Extent3 strides = {Stride(c, 0), Stride(c, 1), Stride(c, 2)};
       for (int64_t d = 0; d < c.count[0]; ++d) {
         for (int64_t h = 0; h < c.count[1]; ++h) {
           for (int64_t w = 0; w < c.count[2]; ++w) {
-            const int64_t pixel = shape.Pixel(d * Stride(c, 0), h * Stride(c, 1), w * Stride(c, 2));
+            const int64_t pixel = shape.Pixel(d * strides[0], h * strides[1], w * strides[2]);
             const int64_t result = ((at(0, d) * box.count[2] + at(1, h)) * box.count[3] + at(2, w)) * box.count[0];
             for (int64_t n = 0; n < box.count[0]; ++n) {
               *rows++ = (pixel + n) * shape.panel;
