@@ -24,7 +24,7 @@ bool SmallImages(const Geometry& g) {
   const Slab slab(g);
   const Shifts shifts(g);
   for (int axis = 0; axis < 3; ++axis) {
-    if (slab.extent[axis] > kMostPadded || shifts.extent[axis] > kMostPadded / g.stride[axis]) return false;
+    if (slab.extent[axis] > kMostPadded || shifts.extent[axis] > kMostPadded / shifts.stride[axis]) return false;
   }
   return slab.floats() <= kMostPadded && shifts.floats() <= kMostPadded;
 }

@@ -76,8 +76,14 @@ class DataRun {
     Multiply(block, {0, block.lanes}, scratch.products, scratch);
     for (int64_t n = 0; n < s_.batch_; ++n) {
       for (int64_t c = 0; c < block.channels; c += s_.unit_) {
-        AddProducts(n, c, std::min(s_.unit_, block.channels - c), scratch);
-        Store(n, block, c, std::min(s_.unit_, block.channels - c), scratch);
+        const int64_t channels = std::min(s_.unit_, block.channels - c);
+        if (s_.summed_) {
+          Store(n, block, c, channels, scratch.products + n * s_.blocks_.lane_step() + c * s_.taps_, s_.taps_,
+                scratch.line);
+        } else {
+          AddProducts(n, c, channels, scratch);
+          Store(n, block, c, channels, scratch.sums, s_.sum_floats(), scratch.line);
+        }
       }
     }
   }
@@ -218,13 +224,14 @@ class DataRun {
                               scratch.sum_offsets);
   }
 
-  void Store(int64_t image, const Block& block, int64_t first, int64_t channels, const DataScratch& scratch) const {
+  // Sums of channel after channel, `step` apart.
+  void Store(int64_t image, const Block& block, int64_t first, int64_t channels, const float* sums, int64_t step,
+             float* line) const {
     const Geometry& g = p_.geometry;
     const auto& strides = p_.input_result.strides;
     const int64_t channel = block.group * g.group_input_channels() + block.first + first;
-    const bool direct = g.stride == Extent3{1, 1, 1} && result_.Direct(0, strides[4]) != nullptr;
-    for (int64_t c = 0; c < channels; ++c) {
-      const float* sums = scratch.sums + c * s_.sum_floats();
+    const bool direct = s_.shifts_.stride == Extent3{1, 1, 1} && result_.Direct(0, strides[4]) != nullptr;
+    for (int64_t c = 0; c < channels; ++c, sums += step) {
       const int64_t offset = image * strides[0] + (channel + c) * strides[1];
       for (int64_t d = 0; d < g.input_size[0]; ++d) {
         if (direct) {
@@ -235,7 +242,7 @@ class DataRun {
         }
         for (int64_t h = 0; h < g.input_size[1]; ++h) {
           StoreRow(sums + s_.shifts_.Sum({d + g.pad_begin[0], h + g.pad_begin[1], 0}),
-                   offset + d * strides[2] + h * strides[3], scratch.line);
+                   offset + d * strides[2] + h * strides[3], line);
         }
       }
     }
@@ -245,8 +252,9 @@ class DataRun {
   void StoreRow(const float* from, int64_t offset, float* line) const {
     const Geometry& g = p_.geometry;
     const kernels::Segment whole{0, 0, static_cast<int32_t>(g.input_size[2])};
-    if (g.stride[2] > 1) {
-      kernels::Lines().interleave(from, s_.shifts_.plane(), g.stride[2], s_.shifts_.extent[2], line);
+    const int64_t phases = s_.shifts_.stride[2];
+    if (phases > 1) {
+      kernels::Lines().interleave(from, s_.shifts_.plane(), phases, s_.shifts_.extent[2], line);
       from = line;
     }
     result_.Store(offset, &whole, 1, p_.input_result.strides[4], from + g.pad_begin[2]);

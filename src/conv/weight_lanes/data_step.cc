@@ -40,6 +40,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   batch_ = g.batch;
   pixels_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   taps_ = g.taps();
+  summed_ = TapsAreCoordinates(g);
   whole_ = CoversInput(g, problem.input_result);
   output_channels_ = g.group_output_channels();
   const int64_t most_lanes = std::clamp<int64_t>(kProductFloats / (batch_ * positions()), 32, kMostLanes);
@@ -66,13 +67,14 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const double calls = static_cast<double>(CeilDiv(batch_ * pixels_, blocks_.most_rows()));
   const double planes = static_cast<double>(g.batch * g.group_input_channels() * g.input_size[0]);
   const double height = static_cast<double>(g.input_size[1]);
-  const bool copied = g.stride == Extent3{1, 1, 1} && problem.input_result.dtype == numerics::DType::kFloat32 &&
+  const bool copied = shifts_.stride == Extent3{1, 1, 1} && problem.input_result.dtype == numerics::DType::kFloat32 &&
                       problem.input_result.strides[4] == 1;
   const bool plain = problem.weight.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double sums = static_cast<double>(g.batch * g.group_input_channels() * shifts_.floats());
-  const double added = lanes * static_cast<double>(batch_ * positions()) * kWorkAProduct + sums * kWorkASum +
-                       planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow);
+  const double added =
+      (summed_ ? 0 : lanes * static_cast<double>(batch_ * positions()) * kWorkAProduct + sums * kWorkASum) +
+      planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow);
   return static_cast<double>(g.groups) *
          (rows * vectors * outputs * term / kEfficiency +
           lanes * outputs *

@@ -47,13 +47,14 @@ class DataStep : public Step {
   bool paired() const { return dot_rate_ > 0; }
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // output channels
   // Of an image's products.
-  int64_t positions() const { return whole_ ? 1 : base::RoundUp(shifts_.run, 16); }
+  int64_t positions() const { return summed_ ? 1 : base::RoundUp(shifts_.run, 16); }
   int64_t sum_floats() const { return base::RoundUp(shifts_.floats(), 4); }  // of a channel
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   Shifts shifts_;
   double dot_rate_ = 0;  // 0: FP32 multiply-adds
-  bool whole_ = false;   // the products of an image are its result
+  bool summed_ = false;  // the products of an image are its sums
+  bool whole_ = false;   // and these its result
   int64_t batch_ = 0, pixels_ = 0, taps_ = 1;
   int64_t output_channels_ = 0;  // of a group
   Blocks blocks_;

@@ -11,10 +11,12 @@
 
 namespace canopy::conv::weight_lanes {
 
+inline bool IsOnePixel(const Geometry& g) { return g.output_size == Extent3{1, 1, 1}; }
+
 // Input coordinate i is, with its padding, phase + stride * q. Sums of one channel lie as [phase][q], phases and q with
 // three axes each; output pixels are numbered like the q.
 struct Shifts {
-  explicit Shifts(const Geometry& g) : stride(g.stride) {
+  explicit Shifts(const Geometry& g) : stride(IsOnePixel(g) ? Extent3{1, 1, 1} : g.stride) {
     for (int axis = 0; axis < 3; ++axis) {
       const int64_t reach = (g.kernel[axis] - 1) * g.dilation[axis] / stride[axis];
       extent[axis] = std::max(g.output_size[axis] + reach,
@@ -33,8 +35,8 @@ struct Shifts {
     return ((phase[0] * stride[1] + phase[1]) * stride[2] + phase[2]) * plane() + Position(q);
   }
 
-  Extent3 stride, extent{};
-  int64_t run = 0;  // positions from the first output pixel to the last
+  Extent3 stride, extent{};  // one pixel is never strided
+  int64_t run = 0;           // positions from the first output pixel to the last
 };
 
 // A channel of an image with its padding, as far as taps reach.
@@ -62,6 +64,16 @@ inline bool CoversInput(const Geometry& g, const Operand& input) {
   return g.kernel == g.input_size && g.output_size == Extent3{1, 1, 1} && g.pad_begin == Extent3{0, 0, 0} &&
          g.dilation == Extent3{1, 1, 1} && s[4] == 1 && s[3] == g.kernel[2] && s[2] == g.kernel[1] * g.kernel[2] &&
          s[1] == g.taps();
+}
+
+// Whether every input coordinate, and perhaps padding, has a tap of its own: an image's one output pixel then reaches
+// each at most once.
+inline bool TapsAreCoordinates(const Geometry& g) {
+  if (!IsOnePixel(g) || g.dilation != Extent3{1, 1, 1}) return false;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (g.pad_begin[axis] < 0 || g.input_size[axis] > g.kernel[axis] - g.pad_begin[axis]) return false;
+  }
+  return true;
 }
 
 }  // namespace canopy::conv::weight_lanes

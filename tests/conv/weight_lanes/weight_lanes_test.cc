@@ -19,12 +19,15 @@ Geometry DrawFewPixels(Draw* draw) {
   g.groups = (*draw)(0, 4) == 0 ? 2 : 1;
   g.input_channels = g.groups * channels[(*draw)(0, 5)];
   g.output_channels = g.groups * ((*draw)(0, 5) == 0 ? 515 : channels[(*draw)(0, 5)]);
-  const bool covered = (*draw)(0, 3) == 0;
+  const bool covered = (*draw)(0, 3) == 0, padded = (*draw)(0, 1) == 0;
   for (int a = 0; a < 3; ++a) {
     g.output_size[a] = covered ? 1 : (*draw)(1, a == 0 ? 2 : 6);
     g.kernel[a] = (*draw)(1, a == 0 ? 2 : 4);
     if (covered) {
-      g.input_size[a] = g.kernel[a];
+      g.pad_begin[a] = padded ? (*draw)(0, g.kernel[a] - 1) : 0;
+      g.input_size[a] = g.kernel[a] - g.pad_begin[a];
+      if (padded) g.input_size[a] = std::max<int64_t>(1, g.input_size[a] - (*draw)(-1, 1));
+      g.stride[a] = padded ? 2 : 1;
       continue;
     }
     g.stride[a] = (*draw)(1, 2);
