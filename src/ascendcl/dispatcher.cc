@@ -59,7 +59,7 @@ void* Dispatch(void* argument) {
     if (Stream* stream = TakeReady(device, now_ns, hurry)) {
       RunHead(*stream, lock);
       last_work_ns = NowNs();
-    } else if (self.stop == Dispatcher::Stop::kWhenIdle) {
+    } else if (self.stop == Dispatcher::Stop::kWhenIdle && device.first_ready == nullptr) {
       break;
     } else {
       Rest(device, now_ns, last_work_ns, lock);

@@ -63,6 +63,7 @@ void AfterForkInChild() {
   });
   for (Device& device : runtime.devices) {
     device.first_ready = device.last_ready = device.first_timed = nullptr;
+    device.computing = 0;
     const bool allowed = device.dispatcher.allowed;
     new (&device.dispatcher) Dispatcher;
     device.dispatcher.allowed = allowed;

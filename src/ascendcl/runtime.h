@@ -49,6 +49,7 @@ struct Device {
   ResLimits limits;
   Stream* first_ready = nullptr;  // streams whose head is work that may run, in turn
   Stream* last_ready = nullptr;
+  int computing = 0;              // tasks that run and are not small
   Stream* first_timed = nullptr;  // streams that stand at a wait with a time limit
   Dispatcher dispatcher;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operators' door hands to a stream. A stream is an in-order asynchronous queue; the tasks of all streams of
-// a device run one at a time on the device's dispatcher (or, when small, in a thread that waits for the stream), so
-// that parallel regions never compete.
+// a device run one at a time, on the device's dispatcher or in a thread that waits for the stream, so that parallel
+// regions never compete; only small ones, which open none, run beside others.
 #ifndef CANOPY_ASCENDCL_TASK_H_
 #define CANOPY_ASCENDCL_TASK_H_
 
@@ -23,8 +23,11 @@ class CANOPY_EXPORT Task {
   // Called once after Run, or instead of it when the stream is abandoned. The task is the queue's until then.
   virtual void Finished() noexcept = 0;
 
-  // Below the parallel threshold: a thread waiting in a synchronise call may run it itself.
+  // Below the parallel threshold: a thread that waits in a synchronise call may run it itself, whatever else runs.
   bool small = false;
+
+  // So soon done that handing it over counts: a thread that waits may run it itself, where nothing else runs.
+  bool brief = false;
 
   // Submit's gift: whether overflow gives the greatest finite value, as the stream was made.
   bool saturate = false;

@@ -20,11 +20,13 @@ constexpr int64_t kSpinNs = 20'000;
 // Where no dispatcher can be had, whoever waits looks after the device this often.
 constexpr int64_t kLookNs = 1'000'000;
 
-// Runs something the goal may be waiting for. False: that is up to others.
-bool Help(Stream& stream, RuntimeLock& lock) {
+// Runs something the goal may be waiting for. False: that is up to others. What is brief but not small may take too
+// long for a deadline.
+bool Help(Stream& stream, int64_t deadline_ns, RuntimeLock& lock) {
   Device& device = *stream.device;
   const bool alone = device.dispatcher.state == Dispatcher::State::kNone;
-  if (stream.ready && (stream.head->small || alone)) {
+  const bool brief = stream.ready && stream.head->brief && device.computing == 0 && deadline_ns == kNever;
+  if (stream.ready && (stream.head->small || brief || alone)) {
     RunHead(stream, lock);
     return true;
   }
@@ -83,7 +85,7 @@ bool WaitFor(Stream& stream, const WaitGoal& goal, int64_t deadline_ns, RuntimeL
       WakeDispatcher(*stream.device, /*hurry=*/true);
       return false;
     }
-    if (Help(stream, lock)) continue;
+    if (Help(stream, deadline_ns, lock)) continue;
     if (may_spin && (stream.busy || stream.ready)) {
       may_spin = false;
       Spin(stream, deadline_ns, lock);

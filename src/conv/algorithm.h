@@ -47,8 +47,12 @@ struct Algorithm {
 extern const Algorithm kAlgorithms[];
 extern const int kAlgorithmCount;
 
-// Work, in the units of Step::Work, below which a computation stays on the caller's thread: about 5 microseconds.
+// Work, in the units of Step::Work, below which a computation stays on one thread: about 33 microseconds.
 inline constexpr double kSerialWork = 250e3;
+
+// Work of a problem, likewise, below which it counts what handing it to another thread takes, 50 to 100 microseconds:
+// about 2 milliseconds on one thread.
+inline constexpr double kBriefWork = 15e6;
 
 }  // namespace canopy::conv
 

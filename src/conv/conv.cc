@@ -74,9 +74,11 @@ base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* p
 
 uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.ledger.total_bytes()); }
 
-bool IsSmall(const Plan& plan) { return plan.small; }
+bool IsSmall(const Plan& plan) { return plan.work < kSerialWork; }
 
-int ThreadCount(const Plan& plan) { return plan.small ? 1 : exec::ThreadCount(); }
+bool IsBrief(const Plan& plan) { return plan.work < kBriefWork; }
+
+int ThreadCount(const Plan& plan) { return IsSmall(plan) ? 1 : exec::ThreadCount(); }
 
 std::string Describe(const Plan& plan) {
   std::string text;

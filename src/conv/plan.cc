@@ -111,7 +111,7 @@ std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only) {
   plan->problem = problem;
   AddSteps(problem, problem.computations, only, plan.get());
   JoinSteps(problem, only, plan.get());
-  plan->small = WorkOf(plan->steps, problem.computations) < kSerialWork;
+  plan->work = WorkOf(plan->steps, problem.computations);
   return plan;
 }
 

@@ -26,7 +26,7 @@ class Plan {
   ConvProblem problem;
   plan::WorkspaceLedger ledger;
   std::vector<PlannedStep> steps;
-  bool small = false;
+  double work = 0;  // of all steps, in the units of Step::Work
 };
 
 // As `only` below: every algorithm but the fast ones.

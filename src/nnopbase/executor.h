@@ -39,7 +39,7 @@ struct ExecutorSpec {
   std::shared_ptr<const OperatorRun> run;
   std::array<const aclTensor*, kMaxTensors> tensors{};  // handles whose addresses Run gets; nullptr for absent ones
   uint64_t workspace_bytes = 0;
-  bool small = false;  // below the parallel threshold: see ascendcl::Task::small
+  bool small = false, brief = false;  // see ascendcl::Task
 };
 
 // 0, or 561101 when there is no memory for it (with a message filed). Reserves all that phase 2 needs.

@@ -71,6 +71,7 @@ aclnnStatus Executor::Enqueue(void* workspace, aclrtStream stream) noexcept try 
   run->workspace_ = workspace;
   run->addresses_ = addresses;
   run->small = spec_.small;
+  run->brief = spec_.brief;
   Hold();
   const aclError submitted = ascendcl::Submit(stream, run);
   if (submitted == ACL_SUCCESS) return ACLNN_SUCCESS;

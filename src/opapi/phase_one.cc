@@ -51,6 +51,7 @@ aclnnStatus Launch(const char* operator_name, const Lowered& lowered, std::strin
     if (base::Verbosity() > 1) base::VerboseLine("canopy: plan of %s\n%s", text.c_str(), conv::Describe(*plan).c_str());
   }
   spec.small = plan == nullptr || conv::IsSmall(*plan);
+  spec.brief = plan == nullptr || conv::IsBrief(*plan);
   spec.run = std::make_shared<ConvRun>(operator_name, lowered, plan, VerboseText(text, plan.get()));
   aclOpExecutor* created = nullptr;
   const aclnnStatus code = nnopbase::CreateExecutor(spec, &created);

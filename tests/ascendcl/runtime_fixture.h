@@ -60,7 +60,10 @@ class Gate {
 // Work for a stream, which frees itself.
 class TestTask : public Task {
  public:
-  TestTask(std::function<aclError()> run, bool is_small) : run_(std::move(run)) { small = is_small; }
+  TestTask(std::function<aclError()> run, bool is_small, bool is_brief = false) : run_(std::move(run)) {
+    small = is_small;
+    brief = is_brief;
+  }
   aclError Run() noexcept override { return run_(); }
   void Finished() noexcept override { delete this; }
 
@@ -69,8 +72,8 @@ class TestTask : public Task {
 };
 
 // Queues work; the test fails where that is refused.
-inline void Queue(aclrtStream stream, std::function<aclError()> run, bool is_small = false) {
-  auto* task = new TestTask(std::move(run), is_small);
+inline void Queue(aclrtStream stream, std::function<aclError()> run, bool is_small = false, bool is_brief = false) {
+  auto* task = new TestTask(std::move(run), is_small, is_brief);
   const aclError error = Submit(stream, task);
   if (error != ACL_SUCCESS) delete task;
   ASSERT_EQ(error, ACL_SUCCESS) << RecentErrors();

@@ -179,68 +179,6 @@ TEST_F(StreamTest, QueuesWithoutWaitingAndRunsInOrder) {
   EXPECT_REFUSED(aclrtStreamQuery(stream, nullptr), ACL_ERROR_INVALID_PARAM, "status");
 }
 
-TEST_F(StreamTest, RunsWorkThatNobodyWaitsFor) {
-  for (const bool is_small : {true, false}) {
-    Gate done;
-    std::atomic<bool> ran{false};
-    Queue(
-        NewStream(), [&ran, done] { return ran = true, done.Pass(), ACL_SUCCESS; }, is_small);
-    done.AwaitArrival();
-    EXPECT_TRUE(ran);
-    done.Open();
-    EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
-  }
-}
-
-TEST_F(StreamTest, RunsSmallWorkInTheThreadThatWaits) {
-  aclrtStream stream = NewStream();
-  Gate gate;
-  QueueGate(NewStream(), gate);  // holds the dispatcher
-  gate.AwaitArrival();
-  std::thread::id runner;
-  Queue(
-      stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; }, true);
-  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
-  EXPECT_EQ(runner, std::this_thread::get_id());
-  gate.Open();
-}
-
-TEST_F(StreamTest, RunsLargeWorkOnOneThreadOfTheDeviceOneAtATime) {
-  std::atomic<int> running{0};
-  std::atomic<int> most{0};
-  std::set<std::thread::id> runners;
-  for (int i = 0; i < 8; ++i) {
-    aclrtStream stream = NewStream();
-    for (int j = 0; j < 5; ++j) {
-      Queue(stream, [&] {
-        most = std::max(most.load(), ++running);
-        runners.insert(std::this_thread::get_id());
-        std::this_thread::yield();
-        --running;
-        return ACL_SUCCESS;
-      });
-    }
-  }
-  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
-  EXPECT_EQ(most, 1);
-  EXPECT_EQ(runners.size(), 1U);
-  EXPECT_EQ(runners.count(std::this_thread::get_id()), 0U);
-}
-
-TEST_F(StreamTest, TakesTurnsWithOtherStreams) {
-  Gate gate;
-  QueueGate(NewStream(), gate);
-  gate.AwaitArrival();
-  std::vector<int> order;
-  for (int i = 0; i < 3; ++i) {
-    aclrtStream stream = NewStream();
-    for (int j = 0; j < 3; ++j) Queue(stream, [&order, i] { return order.push_back(i), ACL_SUCCESS; });
-  }
-  gate.Open();
-  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
-  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1, 2}));
-}
-
 TEST_F(StreamTest, ReturnsTheFirstFailureOnceAndRunsOn) {
   aclrtStream stream = NewStream();
   int ran = 0;

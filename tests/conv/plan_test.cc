@@ -100,8 +100,14 @@ TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
 }
 
 TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {
-  EXPECT_TRUE(BuildPlan(Square(2, 7), nullptr)->small);
-  EXPECT_FALSE(BuildPlan(Square(64, 56), nullptr)->small);
+  EXPECT_TRUE(IsSmall(*BuildPlan(Square(2, 7), nullptr)));
+  EXPECT_FALSE(IsSmall(*BuildPlan(Square(64, 56), nullptr)));
+}
+
+TEST(PlanTest, AProblemOfAMillisecondIsBriefAndALargeOneIsNot) {
+  EXPECT_TRUE(IsBrief(*BuildPlan(Square(64, 28), nullptr)));
+  EXPECT_FALSE(IsSmall(*BuildPlan(Square(64, 28), nullptr)));
+  EXPECT_FALSE(IsBrief(*BuildPlan(Square(256, 112), nullptr)));
 }
 
 TEST(PlanCacheTest, FindsWhatWasInsertedByTheWholeProblem) {
