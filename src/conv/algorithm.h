@@ -51,8 +51,8 @@ extern const int kAlgorithmCount;
 inline constexpr double kSerialWork = 250e3;
 
 // Work of a problem, likewise, below which it counts what handing it to another thread takes, 50 to 100 microseconds:
-// about 2 milliseconds on one thread.
-inline constexpr double kBriefWork = 15e6;
+// about 10 milliseconds on one thread.
+inline constexpr double kBriefWork = 75e6;
 
 }  // namespace canopy::conv
 

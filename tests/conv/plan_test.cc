@@ -104,7 +104,7 @@ TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {
   EXPECT_FALSE(IsSmall(*BuildPlan(Square(64, 56), nullptr)));
 }
 
-TEST(PlanTest, AProblemOfAMillisecondIsBriefAndALargeOneIsNot) {
+TEST(PlanTest, AProblemOfMillisecondsIsBriefAndALargeOneIsNot) {
   EXPECT_TRUE(IsBrief(*BuildPlan(Square(64, 28), nullptr)));
   EXPECT_FALSE(IsSmall(*BuildPlan(Square(64, 28), nullptr)));
   EXPECT_FALSE(IsBrief(*BuildPlan(Square(256, 112), nullptr)));
