@@ -9,13 +9,10 @@
 #include <vector>
 
 #include "kernels/dispatch.h"
-#include "tests/conv/algorithm_run.h"
-#include "tests/conv/random_case.h"
+#include "tests/conv/joint_gradients.h"
 
 namespace canopy::conv {
 namespace {
-
-constexpr uint8_t kAllGradients = kBackwardData | kBackwardWeights | kBiasFromOutput;
 
 Geometry DrawGeometry(Draw* draw) {
   Geometry g;
@@ -43,29 +40,18 @@ Case LanesCase(uint32_t seed, DType type) {
   return PlainCase(g, seed, type, &draw, last ? std::array<int, 5>{0, 2, 3, 4, 1} : std::array<int, 5>{0, 1, 2, 3, 4});
 }
 
-std::vector<double> BiasOf(const Case& c) {
-  std::vector<double> bias(static_cast<size_t>(c.problem.geometry.groups));
-  ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-  return bias;
-}
-
 class DepthLanesAlgorithmTest : public testing::TestWithParam<int64_t> {};
 
 TEST_P(DepthLanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
   const kernels::ScopedTarget scoped(GetParam());
-  const uint8_t sets[] = {kAllGradients, kBackwardData | kBackwardWeights, kBackwardData, kBackwardWeights};
   int served[4] = {};
   for (uint32_t seed = 0; seed < 300; ++seed) {
     Case c = LanesCase(seed, seed % 5 == 0 ? DType::kBFloat16 : DType::kFloat32);
-    const uint8_t wanted = sets[seed % 4];
+    const uint8_t wanted = kJointSets[seed % 4];
     served[seed % 4] += RunAlgorithm(&c, "depth_lanes", wanted) == wanted;
-    const Sums expected = Expected(c);
-    const std::string trace = "seed " + std::to_string(seed);
     // BF16 holds whole numbers up to 256.
     const double tolerance = c.problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3;
-    if (wanted & kBackwardData) ExpectNear("backward data", c.input_result, expected.input, tolerance, trace);
-    if (wanted & kBackwardWeights) ExpectNear("backward weights", c.weight_result, expected.weight, 0, trace);
-    if (wanted & kBiasFromOutput) ExpectNear("bias gradient", c.bias_result, BiasOf(c), 0, trace);
+    ExpectGradients(c, wanted, 0, tolerance, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
   for (const int count : served) EXPECT_GT(count, 30);
@@ -77,11 +63,7 @@ TEST_P(DepthLanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
     Case c = LanesCase(seed, DType::kFloat32);
     MakeOneInfinite(&c, seed);
     RunAlgorithm(&c, "depth_lanes", kAllGradients);
-    const Sums expected = Expected(c);
-    const std::string trace = "seed " + std::to_string(seed);
-    ExpectSameClasses(c.input_result, expected.input, trace + " backward data");
-    ExpectSameClasses(c.weight_result, expected.weight, trace + " backward weights");
-    ExpectSameClasses(c.bias_result, BiasOf(c), trace + " bias gradient");
+    ExpectGradientClasses(c, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
 }

@@ -2,39 +2,28 @@
 // What the sweep over all algorithms hardly meets: see planes_case.h.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <string>
-#include <vector>
 
 #include "kernels/dispatch.h"
-#include "tests/conv/algorithm_run.h"
+#include "tests/conv/joint_gradients.h"
 #include "tests/conv/planes_case.h"
 
 namespace canopy::conv {
 namespace {
 
-constexpr uint8_t kAllGradients = kBackwardData | kBackwardWeights | kBiasFromOutput;
-
 class JointPlanesAlgorithmTest : public testing::TestWithParam<int64_t> {};
 
 TEST_P(JointPlanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
   const kernels::ScopedTarget scoped(GetParam());
-  const uint8_t sets[] = {kAllGradients, kBackwardData | kBackwardWeights, kBackwardData, kBackwardWeights};
   int served[4] = {};
   for (uint32_t seed = 0; seed < 400; ++seed) {
     const DType types[] = {DType::kBFloat16, DType::kFloat32, DType::kFloat16, DType::kFloat32, DType::kFloat32};
     Case c = PlanesCase(seed, types[seed % 5]);
-    const uint8_t wanted = sets[seed % 4];
+    const uint8_t wanted = kJointSets[seed % 4];
     served[seed % 4] += RunAlgorithm(&c, "joint_planes", wanted) == wanted;
-    const Sums expected = Expected(c);
-    const std::string trace = "seed " + std::to_string(seed);
     // BF16 holds whole numbers up to 256.
     const double tolerance = c.problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3;
-    if (wanted & kBackwardData) ExpectNear("backward data", c.input_result, expected.input, tolerance, trace);
-    if (wanted & kBackwardWeights) ExpectNear("backward weights", c.weight_result, expected.weight, 0, trace);
-    std::vector<double> bias(c.problem.geometry.groups);
-    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-    if (wanted & kBiasFromOutput) ExpectNear("bias gradient", c.bias_result, bias, 0, trace);
+    ExpectGradients(c, wanted, 0, tolerance, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
   for (const int count : served) EXPECT_GT(count, 30);
@@ -51,13 +40,7 @@ TEST_P(JointPlanesAlgorithmTest, RoundsMultiplicandsAndNothingElse) {
       ForEach(tensor->dims, [&](const std::array<int64_t, 5>& at) { tensor->Set(at, tensor->Get(at) * 4097); });
     }
     served += RunAlgorithm(&c, "joint_planes", kAllGradients) == kAllGradients;
-    const Sums expected = Expected(c);
-    const std::string trace = "seed " + std::to_string(seed);
-    ExpectNear("backward data", c.input_result, expected.input, 1e-5, trace);
-    ExpectNear("backward weights", c.weight_result, expected.weight, 1e-5, trace);
-    std::vector<double> bias(c.problem.geometry.groups);
-    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-    ExpectNear("bias gradient", c.bias_result, bias, 1e-5, trace);
+    ExpectGradients(c, kAllGradients, 1e-5, 1e-5, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
   EXPECT_GT(served, 100);
@@ -70,13 +53,7 @@ TEST_P(JointPlanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
     if (seed % 4 == 0) c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
     MakeOneInfinite(&c, seed);
     RunAlgorithm(&c, "joint_planes", kAllGradients);
-    const Sums expected = Expected(c);
-    std::vector<double> bias(c.problem.geometry.groups);
-    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-    const std::string trace = "seed " + std::to_string(seed);
-    ExpectSameClasses(c.input_result, expected.input, trace + " backward data");
-    ExpectSameClasses(c.weight_result, expected.weight, trace + " backward weights");
-    ExpectSameClasses(c.bias_result, bias, trace + " bias gradient");
+    ExpectGradientClasses(c, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
 }

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/depth_lanes/contract.h"
 #include "kernels/dispatch.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
-
-std::vector<float> Random(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> real(-1, 1);
-  std::vector<float> values(count);
-  for (float& value : values) value = real(random);
-  return values;
-}
 
 class DepthLanesTest : public testing::TestWithParam<int64_t> {
  protected:
@@ -26,8 +18,8 @@ class DepthLanesTest : public testing::TestWithParam<int64_t> {
   // Of kRows x kColumns pixels, each tensor with steps of its own.
   void Check(DepthResults what, int rows, int columns, int64_t width, bool before) const {
     constexpr int64_t kHeight = 3;
-    const std::vector<float> g = Random(40000, 1), x = Random(20000, 2), from = Random(20000, 3),
-                             taps = Random(20000, 4);
+    const std::vector<float> g = RandomFloats(40000, 1), x = RandomFloats(20000, 2), from = RandomFloats(20000, 3),
+                             taps = RandomFloats(20000, 4);
     std::vector<float> result(20000, -5), sums(20000, 1);
     DepthCall call;
     call.g = g.data() + 20000;
@@ -81,7 +73,7 @@ TEST_P(DepthLanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
 
 TEST_P(DepthLanesTest, AddUpPixels) {
   for (const int64_t count : {0, 1, 4, 7, 1023, 1030, 2050}) {
-    const std::vector<float> from = Random(static_cast<size_t>(count * lanes_), 1);
+    const std::vector<float> from = RandomFloats(static_cast<size_t>(count * lanes_), 1);
     std::vector<float> sum(static_cast<size_t>(lanes_), 2);
     std::vector<double> expected(sum.begin(), sum.end());
     kernels_.add_up(from.data(), count, sum.data());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/dots/contract.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
@@ -15,21 +15,13 @@ class DotsTest : public testing::TestWithParam<int64_t> {
  protected:
   DotsTest() : scoped_(GetParam()), kernels_(Dots()) {}
 
-  static std::vector<float> Random(size_t count, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> real(-1, 1);
-    std::vector<float> values(count);
-    for (float& value : values) value = real(random);
-    return values;
-  }
-
   const ScopedTarget scoped_;
   const DotsKernels& kernels_;
 };
 
 TEST_P(DotsTest, SumsFollowTheFormulaAndTouchNothingElse) {
   const int64_t lanes = kernels_.lanes, a_row = 5 * lanes + 3;
-  const std::vector<float> a = Random(1000, 1), b = Random(1000, 2);
+  const std::vector<float> a = RandomFloats(1000, 1), b = RandomFloats(1000, 2);
   const int64_t offsets[] = {3, 0, 40, 41, 7, 7, 90, 1};
   for (int rows = 1; rows <= kMostDotsRows; ++rows) {
     for (int columns = 1; columns <= kernels_.most_columns[rows]; ++columns) {
@@ -53,7 +45,7 @@ TEST_P(DotsTest, SumsFollowTheFormulaAndTouchNothingElse) {
 }
 
 TEST_P(DotsTest, ReduceAddsLanesAndTouchesNothingElse) {
-  const std::vector<float> vectors = Random(static_cast<size_t>(9 * kernels_.lanes), 3);
+  const std::vector<float> vectors = RandomFloats(static_cast<size_t>(9 * kernels_.lanes), 3);
   for (int64_t count = 0; count <= 9; ++count) {
     std::vector<float> sums(10, -5);
     // So that a sanitizer sees more: nothing behind the vectors.

@@ -3,26 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/gather_gemm/contract.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
 
 constexpr GatherRun kRuns[] = {{7, 3, 5}, {0, 700, 1}, {40, 0, 64}, {9, 9, 0}};
 constexpr float kUntouched = -7;
-
-std::vector<float> Random(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> real(-1, 1);
-  std::vector<float> values(count);
-  for (float& value : values) value = real(random);
-  return values;
-}
 
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
@@ -39,7 +31,8 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   const int64_t end = split ? tiles.lanes - 1 : tiles.lanes, part = split ? std::min(kSplit, end) : end;
   const int64_t b_jump = copying && split ? kBJump : 0;
   const int64_t b_step = tiles.lanes + 9;
-  const std::vector<float> a = Random(4000, 1), b = Random(static_cast<size_t>(700 + kBJump + 64 * b_step), 2);
+  const std::vector<float> a = RandomFloats(4000, 1),
+                           b = RandomFloats(static_cast<size_t>(700 + kBJump + 64 * b_step), 2);
   std::vector<int64_t> row_offsets, result_offsets;
   for (int r = 0; r < rows; ++r) {
     row_offsets.push_back((r * 37) % 101);
@@ -48,7 +41,7 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   const int64_t c_jump = rows * (tiles.lanes + 5);
   std::vector<float> c(static_cast<size_t>(2 * c_jump), kUntouched), expected = c;
   const int64_t added_step = tiles.lanes + 1;
-  const std::vector<float> added = Random(static_cast<size_t>(rows * added_step), 3);
+  const std::vector<float> added = RandomFloats(static_cast<size_t>(rows * added_step), 3);
   GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), b_step, nullptr, nullptr};
   for (int r = 0; r < rows; ++r) {
     for (int l = 0; l < end; ++l) {

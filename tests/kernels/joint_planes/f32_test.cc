@@ -2,24 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
 #include "tests/kernels/elements.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
-
-std::vector<float> Random(size_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> real(-1, 1);
-  std::vector<float> values(count);
-  for (float& value : values) value = real(random);
-  return values;
-}
 
 struct Shape {
   convert::Form form;
@@ -134,8 +126,8 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   const ScopedTarget scoped_;
   const JointKernels& kernels_;
   const int lanes_;
-  const std::vector<float> g_ = Random(6000, 1), x_ = Random(4000, 2), before_ = Random(4000, 3),
-                           taps_ = Random(200, 4);
+  const std::vector<float> g_ = RandomFloats(6000, 1), x_ = RandomFloats(4000, 2), before_ = RandomFloats(4000, 3),
+                           taps_ = RandomFloats(200, 4);
 };
 
 TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/planes/contract.h"
 #include "tests/kernels/elements.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
@@ -16,14 +16,6 @@ namespace {
 class PlanesTest : public testing::TestWithParam<int64_t> {
  protected:
   PlanesTest() : scoped_(GetParam()), kernels_(Planes()) {}
-
-  static std::vector<float> Random(size_t count, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> real(-1, 1);
-    std::vector<float> values(count);
-    for (float& value : values) value = real(random);
-    return values;
-  }
 
   const ScopedTarget scoped_;
   const PlaneKernels& kernels_;
@@ -39,7 +31,7 @@ constexpr int64_t kCounts[] = {1, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 47, 56
 TEST_P(PlanesTest, PlaceCopiesRowsWithZerosBehindAndReadsNothingElse) {
   for (const Form form : kReadForms) {
     for (const int64_t count : kCounts) {  // no more elements than are read, so that a sanitizer sees more
-      const Elements from(form, Random(static_cast<size_t>(2 * kMovedRow + count), 1));
+      const Elements from(form, RandomFloats(static_cast<size_t>(2 * kMovedRow + count), 1));
       std::vector<float> to(400, -5);
       kernels_.place[static_cast<int>(form)]({from.data(), kMovedRow, to.data() + 3, 100, 3, count});
       const int64_t end = (count + kernels_.lanes - 1) / kernels_.lanes * kernels_.lanes;
@@ -54,7 +46,7 @@ TEST_P(PlanesTest, PlaceCopiesRowsWithZerosBehindAndReadsNothingElse) {
 }
 
 TEST_P(PlanesTest, TakeWritesNothingElse) {
-  const std::vector<float> from = Random(400, 2);
+  const std::vector<float> from = RandomFloats(400, 2);
   for (const Form form : kWrittenForms) {
     const Elements rounded(form, from);
     for (const int64_t count : kCounts) {
@@ -71,7 +63,7 @@ TEST_P(PlanesTest, TakeWritesNothingElse) {
 TEST_P(PlanesTest, SplitPartsEvenFromOddElements) {
   for (const Form form : kReadForms) {
     for (const int64_t count : kCounts) {
-      const Elements from(form, Random(static_cast<size_t>(2 * kMovedRow + count), 3));
+      const Elements from(form, RandomFloats(static_cast<size_t>(2 * kMovedRow + count), 3));
       std::vector<float> even(400, -5), odd(400, -5);
       kernels_.split[static_cast<int>(form)]({from.data(), kMovedRow, even.data(), 100, 3, count}, odd.data());
       for (int64_t i = 0; i < 3 * count; ++i) {
@@ -84,7 +76,7 @@ TEST_P(PlanesTest, SplitPartsEvenFromOddElements) {
 }
 
 TEST_P(PlanesTest, MeshTakesTurnsAndWritesNothingElse) {
-  const std::vector<float> even = Random(400, 10), odd = Random(400, 11);
+  const std::vector<float> even = RandomFloats(400, 10), odd = RandomFloats(400, 11);
   for (const Form form : kWrittenForms) {
     const Elements rounded_even(form, even), rounded_odd(form, odd);
     for (const int64_t count : kCounts) {
@@ -100,7 +92,7 @@ TEST_P(PlanesTest, MeshTakesTurnsAndWritesNothingElse) {
 }
 
 TEST_P(PlanesTest, ReduceAddsLanes) {
-  const std::vector<float> vectors = Random(static_cast<size_t>(5 * kernels_.lanes), 4);
+  const std::vector<float> vectors = RandomFloats(static_cast<size_t>(5 * kernels_.lanes), 4);
   std::vector<float> sums(6, -5);
   kernels_.reduce(vectors.data(), 5, sums.data());
   for (int i = 0; i < 5; ++i) {
@@ -113,7 +105,7 @@ TEST_P(PlanesTest, ReduceAddsLanes) {
 
 TEST_P(PlanesTest, SumsFollowTheFormula) {
   const int64_t lanes = kernels_.lanes, x_row = 3 * lanes + 9, g_row = 3 * lanes + 2;
-  const std::vector<float> x = Random(4000, 5), g = Random(4000, 6);
+  const std::vector<float> x = RandomFloats(4000, 5), g = RandomFloats(4000, 6);
   for (int rows = 1; rows <= kMostSumsRows; ++rows) {
     for (int columns = 1; columns <= kernels_.most_columns[rows]; ++columns) {
       for (const int64_t steps : {1, 2, 5}) {
@@ -139,7 +131,7 @@ TEST_P(PlanesTest, SumsFollowTheFormula) {
 
 TEST_P(PlanesTest, StencilsFollowTheFormulaAndTouchNothingElse) {
   const int64_t lanes = kernels_.lanes, source_row = 10 * lanes + 5, result_row = 10 * lanes + 1;
-  const std::vector<float> source = Random(6000, 7), taps = Random(200, 8), before = Random(4000, 9);
+  const std::vector<float> source = RandomFloats(6000, 7), taps = RandomFloats(200, 8), before = RandomFloats(4000, 9);
   for (int rows = 1; rows <= kMostPlaneRows; ++rows) {
     if (kernels_.at_once[rows] == 0) continue;
     for (int count = 1; count <= kMostPlaneTaps; ++count) {

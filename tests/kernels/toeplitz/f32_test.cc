@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/toeplitz/contract.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
@@ -14,14 +14,6 @@ namespace {
 class ToeplitzTest : public testing::TestWithParam<int64_t> {
  protected:
   ToeplitzTest() : scoped_(GetParam()), kernels_(Toeplitz()) {}
-
-  static std::vector<float> Random(size_t count, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> real(-1, 1);
-    std::vector<float> values(count);
-    for (float& value : values) value = real(random);
-    return values;
-  }
 
   const ScopedTarget scoped_;
   const ToeplitzKernels& kernels_;
@@ -32,9 +24,10 @@ constexpr int64_t kRows[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 23};
 
 TEST_P(ToeplitzTest, ProductsFollowTheFormulaAndTouchNothingElse) {
   const int64_t lanes = kernels_.lanes;
-  const std::vector<float> source = Random(static_cast<size_t>(24 * lanes), 1), before = Random(500, 2);
+  const std::vector<float> source = RandomFloats(static_cast<size_t>(24 * lanes), 1), before = RandomFloats(500, 2);
   for (int columns = 1; columns <= kernels_.most_columns; ++columns) {
-    const std::vector<float> weights = Random(static_cast<size_t>(columns - 1 + lanes), 3);  // nothing else is read
+    const std::vector<float> weights =
+        RandomFloats(static_cast<size_t>(columns - 1 + lanes), 3);  // nothing else is read
     for (const int64_t rows : kRows) {
       SCOPED_TRACE(std::to_string(columns) + " columns, " + std::to_string(rows) + " rows");
       std::vector<float> results = before;
@@ -53,8 +46,8 @@ TEST_P(ToeplitzTest, ProductsFollowTheFormulaAndTouchNothingElse) {
 
 TEST_P(ToeplitzTest, SumsFollowDiagonalsAndLeaveColumnsBehindTheWidthOut) {
   const int64_t lanes = kernels_.lanes;
-  const std::vector<float> a = Random(static_cast<size_t>(24 * lanes), 4),
-                           b = Random(static_cast<size_t>(24 * lanes), 5);
+  const std::vector<float> a = RandomFloats(static_cast<size_t>(24 * lanes), 4),
+                           b = RandomFloats(static_cast<size_t>(24 * lanes), 5);
   for (int columns = 1; columns <= kernels_.most_columns; ++columns) {
     for (int64_t width = 1; width <= lanes; ++width) {
       for (const int64_t rows : {0, 1, 23}) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// All gradients of one pass over the output's, held to the definition.
+#ifndef CANOPY_TESTS_CONV_JOINT_GRADIENTS_H_
+#define CANOPY_TESTS_CONV_JOINT_GRADIENTS_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "tests/conv/algorithm_run.h"
+#include "tests/conv/random_case.h"
+
+namespace canopy::conv {
+
+inline constexpr uint8_t kAllGradients = kBackwardData | kBackwardWeights | kBiasFromOutput;
+
+// What is asked of a joint pass.
+inline constexpr uint8_t kJointSets[] = {kAllGradients, kBackwardData | kBackwardWeights, kBackwardData,
+                                         kBackwardWeights};
+
+// The bias gradient.
+inline std::vector<double> BiasOf(const Case& c) {
+  std::vector<double> bias(static_cast<size_t>(c.problem.geometry.output_channels));
+  ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+  return bias;
+}
+
+// `data_tolerance`: of the input's gradient, whose type may not hold the sums.
+inline void ExpectGradients(const Case& c, uint8_t wanted, double tolerance, double data_tolerance,
+                            const std::string& trace) {
+  const Sums expected = Expected(c);
+  if (wanted & kBackwardData) ExpectNear("backward data", c.input_result, expected.input, data_tolerance, trace);
+  if (wanted & kBackwardWeights) ExpectNear("backward weights", c.weight_result, expected.weight, tolerance, trace);
+  if (wanted & kBiasFromOutput) ExpectNear("bias gradient", c.bias_result, BiasOf(c), tolerance, trace);
+}
+
+// All gradients are finite, infinite or NaN where the definition's are.
+inline void ExpectGradientClasses(const Case& c, const std::string& trace) {
+  const Sums expected = Expected(c);
+  ExpectSameClasses(c.input_result, expected.input, trace + " backward data");
+  ExpectSameClasses(c.weight_result, expected.weight, trace + " backward weights");
+  ExpectSameClasses(c.bias_result, BiasOf(c), trace + " bias gradient");
+}
+
+}  // namespace canopy::conv
+
+#endif  // CANOPY_TESTS_CONV_JOINT_GRADIENTS_H_
