@@ -6,7 +6,6 @@
 
 #include "conv/depth_lanes/sheets.h"
 #include "conv/depth_lanes/step.h"
-#include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
@@ -44,6 +43,7 @@ class DepthRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        bias_result_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -121,14 +121,16 @@ class DepthRun {
   }
 
   void Job(int64_t first, int64_t end, int64_t segment, const Scratch& scratch) const {
-    Clear(scratch);
+    std::fill(scratch.output, s_.gaps_ ? scratch.lines : scratch.input, 0.0f);
     std::fill(Sums(first, segment), Sums(end, segment), 0.0f);
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
       for (int64_t index = first; index < end; ++index) {
         const Band band = BandAt(item, index);
-        // Lanes without a plane must not keep another block's.
-        if (band.block.lanes() < s_.layout_.block_groups * s_.layout_.block_images) Clear(scratch);
+        // Lanes without a plane must not keep another block's, nor what is not finite.
+        if (band.block.lanes() < s_.layout_.block_groups * s_.layout_.block_images) {
+          std::fill(scratch.output, scratch.lines, 0.0f);
+        }
         AddBand(band, index, scratch, Sums(index, segment));
       }
     }
@@ -138,8 +140,6 @@ class DepthRun {
     const int64_t plane = item / s_.bands_, row = item % s_.bands_ * s_.band_, depths = g_.output_size[0];
     return {s_.layout_.At(index, plane / depths), plane % depths, row, std::min(s_.band_, s_.rows_.positions - row)};
   }
-
-  void Clear(const Scratch& scratch) const { std::fill(scratch.output, scratch.lines, 0.0f); }
 
   void AddBand(const Band& band, int64_t index, const Scratch& scratch, float* sums) const {
     LoadOutput(band, scratch, Bias(sums));
@@ -257,7 +257,9 @@ class DepthRun {
     }
     if (weights_) FinishWeights(block, sums, scratch.lines);
     if (!bias_) return;
-    for (int64_t c = 0; c < block.groups; ++c) StoreBias(p_, b_, block.first_group + c, Bias(sums)[c]);
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(block.groups)};
+    const int64_t step = p_.bias_result.strides[1];
+    bias_result_.Store(block.first_group * step, &whole, 1, step, Bias(sums));
   }
 
   void FinishWeights(const LaneBlock& block, const float* sums, float* plain) const {
@@ -284,7 +286,7 @@ class DepthRun {
   SheetReader output_, input_;
   LineReader weight_;
   SheetWriter input_result_;
-  LineWriter weight_result_;
+  LineWriter weight_result_, bias_result_;
   bool data_, weights_, bias_;  // what is wanted now
   std::atomic<int>* nonfinite_;
 };

@@ -145,8 +145,8 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
         for (int64_t r = 0; r < kLanes; ++r) hn::StoreU(v[r], d, first + offsets[r]);
         continue;
       }
-      if (column_count == 1) {  // of planes of 49 pixels
-        TransposeByElements<kForm>(corner, step, row_count, 1, to + i, offsets);
+      if (column_count == 1 || row_count == 1) {  // of planes of 49 pixels
+        TransposeByElements<kForm>(corner, step, row_count, column_count, to + i, offsets);
         continue;
       }
 #if HWY_MEM_OPS_MIGHT_FAULT
