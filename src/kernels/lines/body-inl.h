@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <atomic>
 #include <cstring>
 
 #include "kernels/convert/convert-inl.h"

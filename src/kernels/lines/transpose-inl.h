@@ -137,6 +137,7 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
           v[r + 1] = cv::LoadForm<kForm>(d, row + step);
           v[r + 2] = cv::LoadForm<kForm>(d, row + 2 * step);
           v[r + 3] = cv::LoadForm<kForm>(d, row + 3 * step);
+          std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads them again for each use
           TransposeBlocks(d, v[r], v[r + 1], v[r + 2], v[r + 3]);
         }
         ExchangeBlocks(d, v);
