@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 
 #include "base/checked_math.h"
-#include "conv/elements.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/sheet.h"
@@ -42,7 +40,9 @@ class JointRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        bias_result_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
+        kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -54,6 +54,7 @@ class JointRun {
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
       direct_ = false;
+      kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
@@ -102,13 +103,15 @@ class JointRun {
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
     const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
-    std::memset(scratch.output, 0, static_cast<size_t>(scratch.line - scratch.output) * sizeof(float));
+    std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
+    std::fill(scratch.sums, scratch.line, 0.0f);
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
+      Sheet next = SheetAt(item, first);
       for (int64_t c = first; c < end; ++c) {
-        const bool same = c + 1 < end;
-        const Sheet next = SheetAt(same || item + 1 == last ? item : item + 1, same ? c + 1 : first);
-        const Sheet sheet = SheetAt(item, c);
+        const Sheet sheet = next;
+        next.channel = c + 1;
+        if (c + 1 == end) next = SheetAt(item + 1 == last ? item : item + 1, first);
         for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
           const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
           AddBand(sheet, band, next, scratch, c - first);
@@ -286,12 +289,12 @@ class JointRun {
   // In parts that add no more than kMostTerms to a sum.
   void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
-    const kernels::JointKernels& kernels = direct_ ? kernels::JointPlanes(s_.form_) : kernels::JointPlanes();
     const bool pairs = s_.pairs(direct_);
+    const kernels::JointFn kernel = pairs ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
+                                          : kernels_->kernels[what][pass.rows][pass.columns];
+    if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = direct_ && pass.last ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
-    const kernels::JointFn kernel = pairs ? kernels.pairs[what][pass.rows][pass.column_residue == 0]
-                                          : kernels.kernels[what][pass.rows][pass.columns];
     const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
     const int64_t vectors = std::min(kMostTerms, whole.vectors);
     const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
@@ -321,12 +324,18 @@ class JointRun {
   void Finish(int64_t block) const {
     const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
     if (weights_) FinishWeights(first, end);
-    if (!bias_) return;
-    for (int64_t c = first; c < end; ++c) {
-      float sum = 0;
-      for (int64_t segment = 0; segment < s_.segments_; ++segment) sum += PartialBias(segment)[c];
-      StoreBias(p_, b_, c, sum);
+    if (bias_) FinishBias(first, end - first);
+  }
+
+  void FinishBias(int64_t first, int64_t count) const {
+    float* sums = PartialBias(0) + first;
+    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
+      const float* more = PartialBias(segment) + first;
+      for (int64_t c = 0; c < count; ++c) sums[c] += more[c];
     }
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+    const int64_t step = p_.bias_result.strides[1];
+    bias_result_.Store(first * step, &whole, 1, step, sums);
   }
 
   void FinishWeights(int64_t first, int64_t end) const {
@@ -360,9 +369,10 @@ class JointRun {
   sheets::PlaneReader output_, unrounded_, input_;
   LineReader weight_;
   sheets::PlaneWriter input_result_;
-  LineWriter weight_result_;
-  bool direct_;                 // the input and its gradient stay where they are
-  bool data_, weights_, bias_;  // what is wanted now
+  LineWriter weight_result_, bias_result_;
+  bool direct_;                           // the input and its gradient stay where they are
+  const kernels::JointKernels* kernels_;  // for the form that these are then in
+  bool data_, weights_, bias_;            // what is wanted now
   std::atomic<int>* nonfinite_;
 };
 
