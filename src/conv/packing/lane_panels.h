@@ -14,11 +14,13 @@ namespace canopy::conv::packing {
 class LanePanels {
  public:
   LanePanels() = default;
-  // Blocks of at most about `most_lanes` channels, alike in size, for tiles of the list.
-  LanePanels(int64_t channels, int64_t most_lanes, const kernels::GatherTilesList& list = kernels::AllGatherTiles())
+  // Blocks of at most about `most_lanes` channels, alike in size, for tiles of the list. `wide`: vectors of a panel; 0:
+  // a good choice.
+  LanePanels(int64_t channels, int64_t most_lanes, const kernels::GatherTilesList& list = kernels::AllGatherTiles(),
+             int64_t wide = 0)
       : list_(list) {
     const int64_t vector = list_.vector_lanes, vectors = base::CeilDiv(channels, vector);
-    wide_ = ChooseWidth(vectors);
+    wide_ = wide == 0 ? ChooseWidth(vectors) : std::clamp<int64_t>(vectors, 1, wide);
     const int64_t panels = base::CeilDiv(vectors, wide_);
     const int64_t blocks = base::CeilDiv(panels, std::max<int64_t>(1, most_lanes / (wide_ * vector)));
     block_panels_ = blocks == 0 ? 1 : base::CeilDiv(panels, blocks);
@@ -41,12 +43,22 @@ class LanePanels {
   int64_t vectors() const { return base::CeilDiv(channels_, list_.vector_lanes); }
   int vector_lanes() const { return list_.vector_lanes; }
   int most_rows() const { return list_.tiles[wide_ - 1].most_rows; }
+  // Loads that tiles of all vectors make for a row.
+  double LoadsOfARow() const {
+    const int64_t over = vectors() % wide_;
+    return static_cast<double>(vectors() / wide_) * LoadsOfARow(wide_) + (over == 0 ? 0 : LoadsOfARow(over));
+  }
 
  private:
   // Three vectors need the fewest loads a multiply-add; two where that leaves less over.
   int64_t ChooseWidth(int64_t vectors) const {
     if (vectors <= kWidest) return std::max<int64_t>(1, vectors);
     return vectors % 3 == 0 || vectors % 2 != 0 ? 3 : 2;
+  }
+
+  // Of a tile of so many vectors.
+  double LoadsOfARow(int64_t wide) const {
+    return 1 + static_cast<double>(wide) / static_cast<double>(list_.tiles[wide - 1].most_rows);
   }
 
   static constexpr int64_t kWidest = 4;  // wider tiles are for few rows

@@ -119,12 +119,13 @@ class WeightsRun {
       operands.b = scratch.lanes + panel * terms * panels.panel_lanes();
       const int64_t calls = base::CeilDiv(block.rows, by_rows.most_rows);
       for (int64_t call = 0; call < calls; ++call) {
-        if (panel + 1 == panel_count) PrefetchRows(block, next, call, calls);
-        if (panel == std::max<int64_t>(0, panel_count - 2)) PrefetchLanes(block, next, call, calls);
         const int64_t first = call * block.rows / calls, count = (call + 1) * block.rows / calls - first;
+        operands.ahead_step = 0;
+        if (panel == std::max<int64_t>(0, panel_count - 2)) AskForLanes(block, next, {call, calls}, &operands);
+        if (panel + 1 == panel_count && next.images > 0) AskForRows(block, next, {first, count}, &operands);
         operands.a = rows.at + first * rows.stride;
         operands.c = tiles + first * panels.block_lanes() + panel * panels.panel_lanes();
-        by_rows.scattered[count](operands, accumulate);
+        (operands.ahead_step > 0 ? by_rows.scattered_ahead : by_rows.scattered)[count](operands, accumulate);
       }
     }
   }
@@ -221,28 +222,46 @@ class WeightsRun {
            (block.group * s_.cut_.row_channels + block.first_row) * rows_operand_.strides[1] + span.first;
   }
 
-  // Share `part` of `parts` of what a piece will read.
-  void PrefetchRows(const Block& block, const Span& span, int64_t part, int64_t parts) const {
-    for (int64_t n = 0; n < span.images; ++n) {
-      const int64_t offset = RowOffset(block, span) + n * rows_operand_.strides[0];
-      for (int64_t r = part * block.rows / parts; r < (part + 1) * block.rows / parts; ++r) {
-        rows_.Prefetch(offset + r * rows_operand_.strides[1], span.pixels);
-      }
-    }
+  // Lets a tile call ask for channels of a piece, line by line as it goes.
+  void AskFor(const LineReader& reader, const Operand& operand, const Range& channels, const Span& span,
+              kernels::GatherOperands* operands) const {
+    const int64_t bytes = numerics::ElementBytes(operand.dtype), stride = operand.strides[1];
+    int64_t terms = 0;
+    for (int64_t t = 0; t < operands->run_count; ++t) terms += operands->runs[t].terms;
+    // Whole planes of neighbouring channels are one stretch.
+    const bool whole = span.pixels == stride;
+    const int64_t stretch = (whole ? channels.count : 1) * span.pixels * bytes;
+    operands->ahead_terms = std::max<int64_t>(1, terms / (whole ? span.images : channels.count));
+    operands->ahead_step = base::CeilDiv(stretch, operands->ahead_terms);
+    operands->ahead_row = operand.strides[whole ? 0 : 1] * bytes;
+    operands->ahead = reader.Address(span.image * operand.strides[0] + channels.first * stride + span.first);
   }
-  void PrefetchLanes(const Block& block, const Span& span, int64_t part, int64_t parts) const {
-    const int64_t channels = s_.cut_.panels.channels(block.lanes), together = s_.unfolded_ ? s_.input_.bundle() : 1;
-    const int64_t bundles = base::CeilDiv(channels, together);
-    const int64_t begin = part * bundles / parts, end = (part + 1) * bundles / parts;
-    for (int64_t n = span.image; n < span.image + span.images && begin < end; ++n) {
-      const int64_t first = FirstLane(block) + begin * together;
+
+  void AskForRows(const Block& block, const Span& next, const Range& rows, kernels::GatherOperands* operands) const {
+    AskFor(rows_, rows_operand_, {block.group * s_.cut_.row_channels + block.first_row + rows.first, rows.count}, next,
+           operands);
+  }
+
+  // Share `share.first` of `share.count`.
+  void AskForLanes(const Block& block, const Span& next, const Range& share, kernels::GatherOperands* operands) const {
+    const packing::LanePanels& panels = s_.cut_.panels;
+    const int64_t together = s_.unfolded_ ? s_.input_.bundle() : 1;
+    const int64_t bundles = base::CeilDiv(panels.channels(block.lanes), together);
+    const int64_t begin = share.first * bundles / share.count, end = (share.first + 1) * bundles / share.count;
+    const int64_t first = FirstLane(block) + begin * together;
+    if (begin == end || next.images == 0) return;
+    // The call of a single panel is asked for rows.
+    if (!s_.unfolded_ && panels.panels(block.lanes) > 1) {
+      return AskFor(lanes_, lanes_operand_, {first, end - begin}, next, operands);
+    }
+    for (int64_t n = next.image; n < next.image + next.images; ++n) {
       if (s_.unfolded_) {
-        s_.input_.Prefetch(lanes_, {first / together, end - begin}, {n * s_.pieces_.plane + span.first, span.pixels});
+        s_.input_.Prefetch(lanes_, {first / together, end - begin}, {n * s_.pieces_.plane + next.first, next.pixels});
         continue;
       }
       const auto& strides = lanes_operand_.strides;
       for (int64_t c = first; c < first + end - begin; ++c) {
-        lanes_.Prefetch(n * strides[0] + c * strides[1] + span.first, span.pixels);
+        lanes_.Prefetch(n * strides[0] + c * strides[1] + next.first, next.pixels);
       }
     }
   }

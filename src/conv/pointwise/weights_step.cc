@@ -15,16 +15,19 @@ using base::CeilDiv;
 
 constexpr int64_t kPieceTerms = 256;
 constexpr int64_t kLeastRows = 512;  // with kLeastLanes: 256 KiB of sums
-constexpr int64_t kMostRows = 2048;
+constexpr int64_t kMostRows = 1024;
 constexpr int64_t kLeastLanes = 128;
 constexpr int64_t kMostLanes = 512;
-constexpr int64_t kMostSums = 2048 * 128;  // they then come from the L3
+constexpr int64_t kMostSums = 1024 * 256;  // they then come from the L3
+constexpr int64_t kWidths[] = {3, 4};      // vectors of a panel
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kLeastSegmentPixels = 2048;  // adding up partial sums costs little beside
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
+constexpr double kWorkAProduct = 0.9;     // of vectors, beside
+constexpr double kWorkALoad = 0.33;       // which the product waits for
+constexpr double kWorkARow = 0.3;         // reading one element of a row again for each block of lanes
 constexpr double kWorkASlabElem = 1.2;    // transposing one element
 constexpr double kWorkAPairedElem = 0.6;  // likewise, with its neighbour
 constexpr double kWorkAStride = 1;        // more where elements lie apart
@@ -52,17 +55,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(most / plane, 1, std::max<int64_t>(1, g.batch));
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] * a_term() <= most;
   pieces_ = {CeilDiv(g.batch, images_), plane, most, whole_rows ? g.output_size[2] * a_term() : 16};
-  cut_ = MakeCut(g, false, kLeastRows, kLeastLanes);
-  for (const bool outputs_are_lanes : {false, true}) {
-    if (outputs_are_lanes && unfolded_) continue;
-    for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
-      for (int64_t most_lanes = kLeastLanes; most_lanes <= kMostLanes; most_lanes *= 2) {
-        if (most_rows * most_lanes > kMostSums) continue;
-        const Cut other = MakeCut(g, outputs_are_lanes, most_rows, most_lanes);
-        if (other.work < cut_.work) cut_ = other;
-      }
-    }
-  }
+  cut_ = ChooseCut(g);
   if (cut_.segments > 1) {
     partial_handle_ =
         ledger->Book("partial weight gradients",
@@ -73,12 +66,29 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
+WeightsStep::Cut WeightsStep::ChooseCut(const Geometry& g) const {
+  Cut best;
+  for (const bool outputs_are_lanes : {false, true}) {
+    if (outputs_are_lanes && unfolded_) continue;
+    for (const int64_t wide : kWidths) {
+      for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
+        for (int64_t most_lanes = kLeastLanes; most_lanes <= kMostLanes; most_lanes *= 2) {
+          if (most_rows * most_lanes > kMostSums) continue;
+          const Cut other = MakeCut(g, outputs_are_lanes, most_rows, {most_lanes, wide});
+          if (best.blocks == 0 || other.work < best.work) best = other;
+        }
+      }
+    }
+  }
+  return best;
+}
+
 WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes, int64_t most_rows,
-                                      int64_t most_lanes) const {
+                                      const LaneSizes& lanes) const {
   Cut cut;
   cut.outputs_are_lanes = outputs_are_lanes;
-  cut.panels = packing::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, most_lanes,
-                                   dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
+  cut.panels = packing::LanePanels(outputs_are_lanes ? output_channels_ : input_channels_, lanes.most,
+                                   dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles(), lanes.wide);
   cut.row_channels = outputs_are_lanes ? input_channels_ : output_channels_;
   cut.block =
       std::max<int64_t>(1, CeilDiv(cut.row_channels, std::max<int64_t>(1, CeilDiv(cut.row_channels, most_rows))));
@@ -101,9 +111,9 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
                        static_cast<double>(cut.panels.panel_lanes());
   const double products =
       dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
-  cut.work = products * rows * vectors / kEfficiency + pixels * vectors * 16 * blocks * element +
-             pixels * rows * lane_blocks * copied + calls * kWorkATileCall +
-             static_cast<double>(pieces) * rows * vectors * vector +
+  cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadsOfARow() * kWorkALoad) +
+             pixels * vectors * 16 * blocks * element + pixels * rows * lane_blocks * (copied + kWorkARow) +
+             calls * kWorkATileCall + static_cast<double>(pieces) * rows * vectors * vector +
              static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;
   cut.work *= static_cast<double>(g.groups);
   return cut;

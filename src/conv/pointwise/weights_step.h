@@ -52,7 +52,12 @@ class WeightsStep : public Step {
     int64_t tiles_floats() const { return block * panels.block_lanes(); }
   };
 
-  Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, int64_t most_lanes) const;
+  struct LaneSizes {
+    int64_t most, wide;  // channels of a block, about; vectors of a panel
+  };
+
+  Cut ChooseCut(const Geometry& geometry) const;
+  Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, const LaneSizes& lanes) const;
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
   int64_t Terms(int64_t pixels) const { return base::CeilDiv(pixels, a_term()); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
