@@ -35,8 +35,12 @@ class WeightsRun {
 
  private:
   struct Block {
-    int64_t group, first_input, inputs;  // channels of the group
-    int64_t lanes;                       // number of its lane block
+    int64_t group, first_row, rows;  // channels of the group
+    int64_t lanes;                   // number of its lane block
+  };
+
+  struct BoxSlabs {
+    packing::SlabShape rows, lanes;
   };
 
   WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
@@ -45,8 +49,8 @@ class WeightsRun {
     const int64_t lane_blocks = s_.cut_.panels.blocks();
     Block block;
     block.lanes = index % lane_blocks;
-    block.first_input = index / lane_blocks % s_.cut_.chunks * s_.cut_.chunk;
-    block.inputs = std::min(s_.cut_.chunk, s_.input_channels_ - block.first_input);
+    block.first_row = index / lane_blocks % s_.cut_.chunks * s_.cut_.chunk;
+    block.rows = std::min(s_.cut_.chunk, s_.row_channels_ - block.first_row);
     block.group = index / (lane_blocks * s_.cut_.chunks);
     return block;
   }
@@ -75,7 +79,8 @@ class WeightsRun {
 
   void AddBox(const Block& block, const packing::Box& box, float* tiles, const WeightsScratch& scratch) const {
     const packing::LanePanels& panels = s_.cut_.panels;
-    packing::SlabShape input, output;
+    BoxSlabs slabs;
+    packing::SlabShape &input = s_.turned_ ? slabs.lanes : slabs.rows, &output = s_.turned_ ? slabs.rows : slabs.lanes;
     input.first_image = output.first_image = box.first[0];
     input.images = output.images = box.count[0];
     for (int axis = 0; axis < 3; ++axis) {
@@ -83,50 +88,53 @@ class WeightsRun {
       output.axes[axis] = {begin, 1, count};
       input.axes[axis] = packing::SourceRange(s_.classes_[axis], s_.load_step_[axis], begin, begin + count);
     }
-    input.first_channel = block.group * s_.input_channels_ + block.first_input;
-    input.channels = block.inputs;
-    input.panel = s_.cut_.chunk;
     input.phases = s_.stride_[2];
-    output.first_channel = block.group * s_.output_channels_ + panels.first(block.lanes);
-    output.channels = panels.channels(block.lanes);
-    output.panel = panels.panel_lanes();
+    slabs.rows.first_channel = block.group * s_.row_channels_ + block.first_row;
+    slabs.rows.channels = block.rows;
+    slabs.rows.panel = s_.cut_.chunk;
+    slabs.lanes.first_channel = block.group * s_.lane_channels_ + panels.first(block.lanes);
+    slabs.lanes.channels = panels.channels(block.lanes);
+    slabs.lanes.panel = panels.panel_lanes();
+    float* input_to = s_.turned_ ? scratch.lanes : scratch.rows;
+    float* output_to = s_.turned_ ? scratch.rows : scratch.lanes;
     if (s_.dot_rate_ > 0) {
-      packing::LoadImagePairs(input_pairs_, p_.input, p_.geometry.batch, input, scratch.lines, scratch.input);
-      packing::LoadImagePairs(output_pairs_, p_.output, p_.geometry.batch, output, scratch.lines, scratch.output);
+      packing::LoadImagePairs(input_pairs_, p_.input, p_.geometry.batch, input, scratch.lines, input_to);
+      packing::LoadImagePairs(output_pairs_, p_.output, p_.geometry.batch, output, scratch.lines, output_to);
     } else {
-      packing::LoadSlab(input_, p_.input, input, scratch.lines, scratch.input);
-      packing::LoadSlab(output_, p_.output, output, scratch.lines, scratch.output);
+      packing::LoadSlab(input_, p_.input, input, scratch.lines, input_to);
+      packing::LoadSlab(output_, p_.output, output, scratch.lines, output_to);
     }
     for (int64_t panel = 0; panel < panels.panels(block.lanes); ++panel) {
-      for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, input, output, panel, tap, tiles, scratch);
+      for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, slabs, panel, tap, tiles, scratch);
     }
   }
 
-  void MultiplyTap(const Block& block, const packing::Box& box, const packing::SlabShape& input,
-                   const packing::SlabShape& output, int64_t panel, int64_t tap, float* sums,
-                   const WeightsScratch& scratch) const {
+  void MultiplyTap(const Block& block, const packing::Box& box, const BoxSlabs& slabs, int64_t panel, int64_t tap,
+                   float* sums, const WeightsScratch& scratch) const {
     const kernels::GatherTiles& tiles = s_.cut_.panels.tiles(block.lanes, panel);
     kernels::GatherOperands operands{};
-    operands.run_count = ListRuns(box, input, output, tap, scratch.runs, &operands.a_step);
+    operands.run_count = ListRuns(box, slabs, tap, scratch.runs);
     if (operands.run_count == 0) return;
     const int64_t row = s_.taps_ * s_.cut_.panels.block_lanes();
     operands.runs = scratch.runs;
-    operands.b = scratch.output + panel * output.PanelFloats();
-    operands.b_step = output.panel;
+    operands.a_step = slabs.rows.panel;
+    operands.b = scratch.lanes + panel * slabs.lanes.PanelFloats();
+    operands.b_step = slabs.lanes.panel;
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < tiles.most_rows; ++r) scratch.result_offsets[r] = r * row;
-    const int64_t calls = base::CeilDiv(block.inputs, tiles.most_rows);
+    const int64_t calls = base::CeilDiv(block.rows, tiles.most_rows);
     for (int64_t call = 0; call < calls; ++call) {
-      const int64_t first = call * block.inputs / calls, rows = (call + 1) * block.inputs / calls - first;
-      operands.a = scratch.input + first;
-      operands.c = sums + first * row + tap * s_.cut_.panels.block_lanes() + panel * output.panel;
+      const int64_t first = call * block.rows / calls, rows = (call + 1) * block.rows / calls - first;
+      operands.a = scratch.rows + first;
+      operands.c = sums + first * row + tap * s_.cut_.panels.block_lanes() + panel * slabs.lanes.panel;
       tiles.adjacent[rows](operands, true);
     }
   }
 
-  // The box's positions whose pixel under `tap` exists, in stretches; *a_step is the distance of their pixels.
-  int64_t ListRuns(const packing::Box& box, const packing::SlabShape& input, const packing::SlabShape& output,
-                   int64_t tap, kernels::GatherRun* runs, int64_t* a_step) const {
+  // The box's positions whose pixel under `tap` exists, in stretches.
+  int64_t ListRuns(const packing::Box& box, const BoxSlabs& slabs, int64_t tap, kernels::GatherRun* runs) const {
+    const packing::SlabShape &input = s_.turned_ ? slabs.lanes : slabs.rows,
+                             &output = s_.turned_ ? slabs.rows : slabs.lanes;
     const Geometry& g = p_.geometry;
     const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
     Extent3 low, high, shift;
@@ -139,19 +147,22 @@ class WeightsRun {
                        : std::min(end, base::CeilDiv(g.input_size[axis] - shift[axis], g.stride[axis]));
       if (low[axis] >= high[axis]) return 0;
     }
-    const auto pixel = [&](int axis, int64_t position) {
-      return input.axes[axis].Index(position * g.stride[axis] + shift[axis]);
-    };
-    *a_step = input.panel;
+    Extent3 first;  // pixel in the slab
+    for (int axis = 0; axis < 3; ++axis) {
+      first[axis] = input.axes[axis].Index(low[axis] * g.stride[axis] + shift[axis]);
+    }
+    const int64_t a_step = slabs.rows.panel, b_step = slabs.lanes.panel;
     const int64_t columns = high[2] - low[2];
     int64_t listed = 0;
     for (int64_t d = low[0]; d < high[0]; ++d) {
       for (int64_t h = low[1]; h < high[1]; ++h) {
-        const int64_t a = input.Pixel(pixel(0, d), pixel(1, h), pixel(2, low[2])) * input.panel;
-        const int64_t b = output.Pixel(d - box.first[1], h - box.first[2], low[2] - box.first[3]) * output.panel;
+        const int64_t from =
+            input.Pixel(first[0] + (d - low[0]) * s_.stride_[0], first[1] + (h - low[1]) * s_.stride_[1], first[2]);
+        const int64_t to = output.Pixel(d - box.first[1], h - box.first[2], low[2] - box.first[3]);
+        const int64_t a = (s_.turned_ ? to : from) * a_step, b = (s_.turned_ ? from : to) * b_step;
         const int64_t terms = columns * box.count[0];
         kernels::GatherRun* last = runs + listed - 1;
-        if (listed > 0 && last->a + last->terms * *a_step == a && last->b + last->terms * output.panel == b) {
+        if (listed > 0 && last->a + last->terms * a_step == a && last->b + last->terms * b_step == b) {
           last->terms += terms;
         } else {
           runs[listed++] = {a, b, terms};
@@ -173,21 +184,24 @@ class WeightsRun {
   void Store(const Block& block, const float* tiles, const WeightsScratch& scratch) const {
     const auto& strides = p_.weight_result.strides;
     const Extent3& kernel = p_.geometry.kernel;
+    const int64_t row_stride = strides[s_.turned_ ? 0 : 1], lane_stride = strides[s_.turned_ ? 1 : 0];
     const int64_t lanes = s_.cut_.panels.block_lanes(), channels = s_.cut_.panels.channels(block.lanes);
-    const int64_t offset = (block.group * s_.output_channels_ + s_.cut_.panels.first(block.lanes)) * strides[0] +
-                           block.first_input * strides[1];
-    const bool plain =
-        strides[4] == 1 && strides[3] == kernel[2] && strides[2] == kernel[1] * kernel[2] && strides[1] == s_.taps_;
-    if (plain) {  // input channels and taps are one line
-      packing::StoreLines(result_, offset, {channels, block.inputs * s_.taps_, lanes, strides[0], 1}, scratch.lines,
-                          tiles);
+    const int64_t offset = block.group * p_.geometry.group_output_channels() * strides[0] +
+                           s_.cut_.panels.first(block.lanes) * lane_stride + block.first_row * row_stride;
+    if (strides[4] == 1 && strides[3] == kernel[2] && strides[2] == kernel[1] * kernel[2] && s_.taps_ > 1) {
+      // Taps are one line, with the row channels where these are next.
+      const int64_t rows = row_stride == s_.taps_ ? block.rows : 1;
+      for (int64_t r = 0; r < block.rows; r += rows) {
+        packing::StoreLines(result_, offset + r * row_stride, {channels, rows * s_.taps_, lanes, lane_stride, 1},
+                            scratch.lines, tiles + r * s_.taps_ * lanes);
+      }
       return;
     }
     for (int64_t tap = 0; tap < s_.taps_; ++tap) {
       const int64_t at = offset + tap / (kernel[1] * kernel[2]) * strides[2] +
                          tap / kernel[2] % kernel[1] * strides[3] + tap % kernel[2] * strides[4];
-      packing::StoreLines(result_, at, {channels, block.inputs, s_.taps_ * lanes, strides[0], strides[1]},
-                          scratch.lines, tiles + tap * lanes);
+      packing::StoreLines(result_, at, {channels, block.rows, s_.taps_ * lanes, lane_stride, row_stride}, scratch.lines,
+                          tiles + tap * lanes);
     }
   }
 

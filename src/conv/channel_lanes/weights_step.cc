@@ -18,24 +18,27 @@ using base::RoundUp;
 constexpr int64_t kPositionChoices[] = {512, 256, 128, 64};
 constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
 constexpr int64_t kChannelChoices[] = {16, 32, 64, 128, 256};
-constexpr int64_t kTileFloats = 128 << 10;   // results of a job, both levels: 512 KiB of a 1 MiB L2
-constexpr int64_t kInputFloats = 64 << 10;   // input slab
-constexpr int64_t kOutputFloats = 72 << 10;  // output slab
+constexpr int64_t kTileFloats = 128 << 10;  // results of a job, both levels: 512 KiB of a 1 MiB L2
+constexpr int64_t kRowFloats = 64 << 10;    // the rows' slab
+constexpr int64_t kLaneFloats = 72 << 10;   // the lanes'
+constexpr int64_t kVector = 16;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
-constexpr double kEfficiencyOfFew = 0.45;  // up to kFew input channels: rows of a tile
+constexpr double kEfficiencyOfFew = 0.45;  // up to kFew rows of a tile
 constexpr int64_t kFew = 4;
+constexpr double kSumsAtOnce = 8;  // with fewer, each waits for its last term
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAConvertedElem = 1.6;  // likewise
 constexpr double kWorkAPairedElem = 2.5;     // likewise
 constexpr double kWorkAPickedElem = 24;      // more where elements of input lie apart
 constexpr double kWorkAPlacedElem = 3;       // more where they are parted by the stride's phases
 constexpr double kWorkAStore = 1;
-constexpr double kWorkAPartial = 1;     // adding one element of a partial result
-constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkATurnedStore = 0.8;  // more
+constexpr double kWorkAPartial = 1;        // adding one element of a partial result
+constexpr double kWorkATileVector = 2;     // adding to one vector of a result
 constexpr double kWorkATileCall = 80;
 constexpr double kWorkARun = 40;
 
@@ -46,8 +49,6 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   // A single image has no other to pair with.
   if (g.batch > 1) dot_rate_ = Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule);
   if (dot_rate_ > 0) g.batch = CeilDiv(g.batch, 2);
-  input_channels_ = g.group_input_channels();
-  output_channels_ = g.group_output_channels();
   taps_ = g.taps();
   for (int axis = 0; axis < 3; ++axis) {
     classes_[axis] = packing::AxisClasses(g, axis, true);
@@ -57,6 +58,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   slab_elem_ = dot_rate_ > 0                                       ? kWorkAPairedElem
                : problem.output.dtype == numerics::DType::kFloat32 ? kWorkASlabElem
                                                                    : kWorkAConvertedElem;
+  ChooseLanes(g);
   ChooseCut(g);
   if (cut_.segments > 1) {
     partial_handle_ =
@@ -66,6 +68,21 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
+}
+
+// Input channels, where the vectors that this saves are worth their shorter lines of results.
+void WeightsStep::ChooseLanes(const Geometry& g) {
+  const int64_t inputs = g.group_input_channels(), outputs = g.group_output_channels();
+  double products = static_cast<double>(g.batch);  // of two channels
+  for (const std::vector<packing::AxisClass>& classes : classes_) {
+    int64_t met = 0;
+    for (const packing::AxisClass& one : classes) met += one.count * static_cast<int64_t>(one.taps.size());
+    products *= static_cast<double>(met);
+  }
+  const int64_t saved = (RoundUp(outputs, kVector) * inputs - RoundUp(inputs, kVector) * outputs) / kVector;
+  turned_ = static_cast<double>(saved) * products > static_cast<double>(inputs * outputs * taps_) * kWorkATurnedStore;
+  row_channels_ = turned_ ? outputs : inputs;
+  lane_channels_ = turned_ ? inputs : outputs;
 }
 
 void WeightsStep::ChooseCut(const Geometry& g) {
@@ -79,7 +96,7 @@ void WeightsStep::ChooseCut(const Geometry& g) {
     const Reach reach = ReachOf(boxes, g.batch, g.output_size, classes_, load_step_);
     int64_t last_lanes = 0;
     for (const int64_t lanes : kLaneChoices) {
-      const packing::LanePanels panels(output_channels_, lanes, list);
+      const packing::LanePanels panels(lane_channels_, lanes, list);
       if (panels.block_lanes() == last_lanes) continue;
       last_lanes = panels.block_lanes();
       int64_t last_chunk = 0;
@@ -97,8 +114,8 @@ void WeightsStep::ChooseCut(const Geometry& g) {
 
 // Whether a job's memory stays in the cache.
 bool WeightsStep::Fits(const Cut& cut) const {
-  return tiles_floats(cut) * (Deep(cut) ? 2 : 1) <= kTileFloats && cut.slab_pixels * cut.chunk <= kInputFloats &&
-         cut.boxes.positions() * cut.panels.block_lanes() <= kOutputFloats;
+  return tiles_floats(cut) * (Deep(cut) ? 2 : 1) <= kTileFloats && row_floats(cut) <= kRowFloats &&
+         lane_floats(cut) <= kLaneFloats;
 }
 
 WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& all_boxes, const Reach& reach,
@@ -107,28 +124,36 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
   cut.panels = panels;
   cut.boxes = all_boxes;
   cut.slab_pixels = reach.slab_pixels;
-  cut.chunks = CeilDiv(input_channels_, most_channels);
-  cut.chunk = cut.chunks == 0 ? 1 : std::min(input_channels_, RoundUp(CeilDiv(input_channels_, cut.chunks), 4));
-  cut.chunks = CeilDiv(input_channels_, cut.chunk);
+  cut.chunks = CeilDiv(row_channels_, most_channels);
+  cut.chunk = cut.chunks == 0 ? 1 : std::min(row_channels_, RoundUp(CeilDiv(row_channels_, cut.chunks), 4));
+  cut.chunks = CeilDiv(row_channels_, cut.chunk);
   ChooseSegments(g, &cut);
   // Stretches of positions that a tap meets; whole planes are one where there is but one tap.
   const packing::Extent4& block = all_boxes.extent();
   const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2]));
 
-  const double inputs = static_cast<double>(input_channels_), vectors = static_cast<double>(cut.panels.vectors());
+  const double rows = static_cast<double>(row_channels_), vectors = static_cast<double>(cut.panels.vectors());
   const double boxes = static_cast<double>(cut.boxes.count()), taps = static_cast<double>(taps_);
   const double positions = boxes * static_cast<double>(cut.boxes.positions());
   const double lanes = vectors * 16;
-  const double calls = boxes * taps * (inputs / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) *
-                       lanes / static_cast<double>(cut.panels.panel_lanes());
+  const double calls = boxes * taps * (rows / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) * lanes /
+                       static_cast<double>(cut.panels.panel_lanes());
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
   const double input_elem =
       slab_elem_ + (load_step_[2] > 1 ? kWorkAPickedElem : 0) + (stride_[2] > 1 ? kWorkAPlacedElem : 0);
-  cut.work = reach.products * term * inputs * vectors / (input_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) +
-             reach.pixels * inputs * static_cast<double>(cut.panels.blocks()) * input_elem +
-             positions * lanes * static_cast<double>(cut.chunks) * slab_elem_ +
-             calls * (kWorkATileCall + runs * kWorkARun) + boxes * taps * inputs * vectors * kWorkATileVector +
-             taps * inputs * lanes * (kWorkAStore + static_cast<double>(cut.segments - 1) * kWorkAPartial);
+  const double row_elems = rows * static_cast<double>(cut.panels.blocks());  // of a pixel
+  const double lane_elems = lanes * static_cast<double>(cut.chunks);
+  const double sums = static_cast<double>(std::min<int64_t>(row_channels_, cut.panels.most_rows())) *
+                      static_cast<double>(cut.panels.panel_lanes() / cut.panels.vector_lanes());  // of a tile
+  const double efficiency =
+      (row_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) * std::clamp(sums / kSumsAtOnce, 1 / kSumsAtOnce, 1.0);
+  cut.work =
+      reach.products * term * rows * vectors / efficiency +
+      reach.pixels * (turned_ ? lane_elems : row_elems) * input_elem +
+      positions * (turned_ ? row_elems : lane_elems) * slab_elem_ + calls * (kWorkATileCall + runs * kWorkARun) +
+      boxes * taps * rows * vectors * kWorkATileVector +
+      taps * rows * lanes *
+          (kWorkAStore + (turned_ ? kWorkATurnedStore : 0) + static_cast<double>(cut.segments - 1) * kWorkAPartial);
   cut.work *= static_cast<double>(g.groups);
   return cut;
 }
@@ -146,8 +171,8 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
   const packing::Extent4& box = cut_.boxes.extent();
-  scratch.input = carver.Take<float>(cut_.slab_pixels * cut_.chunk);
-  scratch.output = carver.Take<float>(cut_.boxes.positions() * cut_.panels.block_lanes());
+  scratch.rows = carver.Take<float>(row_floats(cut_));
+  scratch.lanes = carver.Take<float>(lane_floats(cut_));
   scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : tiles_floats(cut_));
   scratch.tiles = carver.Take<float>(Deep(cut_) ? tiles_floats(cut_) : 0);
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
@@ -161,9 +186,10 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string WeightsStep::Describe() const {
   const packing::Extent4& box = cut_.boxes.extent();
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
-         "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.chunk) + " input by " +
-         std::to_string(cut_.panels.block_lanes()) + " output channels in panels of " +
-         std::to_string(cut_.panels.panel_lanes()) + ", " + std::to_string(cut_.segments) + " segments" +
+         "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.chunk) +
+         (turned_ ? " output by " : " input by ") + std::to_string(cut_.panels.block_lanes()) +
+         (turned_ ? " input" : " output") + " channels in panels of " + std::to_string(cut_.panels.panel_lanes()) +
+         ", " + std::to_string(cut_.segments) + " segments" +
          (dot_rate_ > 0 ? ", BF16 dot products of pairs of images" : "");
 }
 

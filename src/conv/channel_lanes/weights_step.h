@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights: result[input channel, tap][output channel] = sum over output positions of
 //   input slab[position's pixel under tap][input channel] * output slab[position][output channel],
-// over just those positions whose pixel exists. A job computes all taps of a chunk of input channels for a block of
-// output channels over a segment of the boxes; segments, whose number depends on the problem only, are added in order.
+// over just those positions whose pixel exists. The channels of one tensor are the rows of the product, those of the
+// other, with which fewer vectors are multiplied, the lanes. A job computes all taps of a chunk of row channels for a
+// block of lane channels over a segment of the boxes; segments, whose number depends on the problem only, are added in
+// order.
 // With BF16 dot products a term of the sum is a position of two images, and what the plan calls images is pairs of
 // them.
 #ifndef CANOPY_CONV_CHANNEL_LANES_WEIGHTS_STEP_H_
@@ -23,10 +25,10 @@ namespace canopy::conv::channel_lanes {
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* input;   // a slab
-  float* output;  // a slab in panels
-  float* sums;    // [input channel][tap][output channel]
-  float* tiles;   // where sums have two levels, those of a run of boxes, likewise
+  float* rows;   // a slab
+  float* lanes;  // a slab in panels
+  float* sums;   // [row channel][tap][lane channel]
+  float* tiles;  // where sums have two levels, those of a run of boxes, likewise
   packing::SlabScratch lines;
   int64_t* result_offsets;
   kernels::GatherRun* runs;
@@ -48,7 +50,7 @@ class WeightsStep : public Step {
   struct Cut {
     packing::Boxes boxes;
     packing::LanePanels panels;
-    int64_t chunk = 1, chunks = 0;  // input channels of a job
+    int64_t chunk = 1, chunks = 0;  // row channels of a job
     int64_t slab_pixels = 0;        // of the largest input slab
     int64_t segments = 1, segment_boxes = 0;
     double work = 0;
@@ -61,15 +63,21 @@ class WeightsStep : public Step {
   Cut MakeCut(const Geometry& geometry, const packing::Boxes& boxes, const Reach& reach,
               const packing::LanePanels& panels, int64_t most_channels) const;
   bool Fits(const Cut& cut) const;
+  void ChooseLanes(const Geometry& geometry);
   void ChooseCut(const Geometry& geometry);
   void ChooseSegments(const Geometry& geometry, Cut* cut) const;
+  int64_t row_floats(const Cut& cut) const { return cut.chunk * (turned_ ? cut.boxes.positions() : cut.slab_pixels); }
+  int64_t lane_floats(const Cut& cut) const {
+    return cut.panels.block_lanes() * (turned_ ? cut.slab_pixels : cut.boxes.positions());
+  }
   static bool Deep(const Cut& cut) { return cut.segment_boxes > kBoxesASum; }
   int64_t tiles_floats(const Cut& cut) const { return cut.chunk * taps_ * cut.panels.block_lanes(); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
-  double dot_rate_ = 0;                               // 0: FP32 multiply-adds
-  double slab_elem_ = 0;                              // work of one
-  int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
+  double dot_rate_ = 0;                           // 0: FP32 multiply-adds
+  double slab_elem_ = 0;                          // work of one
+  bool turned_ = false;                           // output channels are the rows, input channels the lanes
+  int64_t row_channels_ = 0, lane_channels_ = 0;  // of a group
   int64_t taps_ = 1;
   std::array<std::vector<packing::AxisClass>, 3> classes_;  // of the output
   std::array<int64_t, 3> load_step_{}, stride_{};           // of the input; slab indices from position to position
