@@ -31,6 +31,7 @@ constexpr double kWorkAPackedWeight = 1;  // transposing one element
 constexpr double kWorkAFarWeight = 0.1;   // reading one that is packed already
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkACopiedElem = 0.5;  // likewise
+constexpr double kWorkAPickedElem = 8;    // more where elements lie apart
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAConvertedStore = 3;  // likewise
 constexpr double kWorkATileVector = 2;      // adding to one vector of a result
@@ -116,7 +117,9 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
   // Channels that lie side by side are copied as they are, else transposed.
-  const double slab_elem = dot_rate_ > 0 && source_.strides[1] == 1 ? kWorkACopiedElem : kWorkASlabElem;
+  const bool side_by_side = source_.strides[1] == 1;
+  const double slab_elem = (dot_rate_ > 0 && side_by_side ? kWorkACopiedElem : kWorkASlabElem) +
+                           (load_step_[2] > 1 && !side_by_side ? kWorkAPickedElem : 0);
   const double store =
       result_.dtype == numerics::DType::kFloat32 || result_.strides[1] == 1 ? kWorkAStore : kWorkAConvertedStore;
   const double weights = static_cast<double>(weight_.taps) * channels * vectors * 16;

@@ -9,6 +9,13 @@ namespace canopy::conv::packing {
 namespace {
 
 constexpr int64_t kPixelsAhead = 4;
+constexpr int64_t kElementsAhead = 2048, kMostLinesAhead = 16;  // of lines whose pixels lie apart
+
+// The pixels of a line, one element of each: from some rows, in which they lie `step` apart.
+struct Grid {
+  int64_t row_step, rows, step, columns;
+  int64_t count() const { return rows * columns; }
+};
 
 // The elements of a slab: channels. Images are numbered from the slab's first.
 class Channels {
@@ -25,12 +32,17 @@ class Channels {
                  const int64_t* offsets) const {
     return step == 1 && reader_.Transpose(offset + element * stride_, stride_, elements, count, to, offsets);
   }
-  // Pixels of an element.
-  void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
+  // Pixels of an element, while those of one to come are asked for: they are too far apart for the processor to
+  // foresee.
+  void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
     const int64_t first = offset + element * stride_;
-    if (step == 1) return reader_.FetchRun(first, count, to);
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
-    reader_.Fetch(first, &whole, 1, step, count, to);
+    if (grid.step == 1) return reader_.FetchRun(first, grid.count(), to);
+    const int64_t reach = grid.columns * grid.step, lines = kElementsAhead / (grid.rows * reach);
+    const int64_t coming = element + std::clamp<int64_t>(lines, 1, kMostLinesAhead);
+    for (int64_t r = 0; r < grid.rows && coming < count_; ++r) {
+      reader_.Prefetch(offset + coming * stride_ + r * grid.row_step, reach - grid.step + 1);
+    }
+    reader_.FetchGrid(first, grid.row_step, grid.rows, grid.step, grid.columns, to);
   }
   // Elements of a pixel, whose channels lie side by side.
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
@@ -54,8 +66,11 @@ class ChannelPairs {
   int64_t count() const { return base::CeilDiv(channels_, int64_t{2}); }
   void TakeImage(int64_t) {}
   static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
-  void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
-    reader_.FetchLine(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, step, count, to);
+  void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
+    for (int64_t r = 0; r < grid.rows; ++r, offset += grid.row_step, to += grid.columns) {
+      reader_.FetchLine(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, grid.step, grid.columns,
+                        to);
+    }
   }
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchRun(offset + 2 * element, std::min(2 * count, channels_ - 2 * element), to);
@@ -78,8 +93,11 @@ class ImagePairs {
   int64_t count() const { return shape_.channels; }
   void TakeImage(int64_t image) { alone_ = 2 * (shape_.first_image + image) + 1 == batch_; }
   static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
-  void FetchLine(int64_t offset, int64_t element, int64_t step, int64_t count, float* to) const {
-    reader_.FetchLine(offset + element * operand_.strides[1], operand_.strides[0], alone_, step, count, to);
+  void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
+    for (int64_t r = 0; r < grid.rows; ++r, offset += grid.row_step, to += grid.columns) {
+      reader_.FetchLine(offset + element * operand_.strides[1], operand_.strides[0], alone_, grid.step, grid.columns,
+                        to);
+    }
   }
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchLine(offset + element, operand_.strides[0], alone_, 1, count, to);
@@ -108,20 +126,22 @@ class Loader {
       row_ *= rows_;
       rows_ = 1;
     }
+    by_channels_ = operand.strides[1] == 1 && step_ != 1 && s_.channels > 1;
+    // Rows that are picked anyway may lie anywhere.
+    if (!by_channels_ && step_ != 1) together_ = std::clamp<int64_t>(kLine / row_, 1, rows_);
   }
 
   void Run() {
-    const bool by_channels = operand_.strides[1] == 1 && step_ != 1 && s_.channels > 1;
-    if (!by_channels && row_ <= kLine) ListPixels(0, row_);
+    if (!by_channels_ && row_ <= kLine) ListPixels(0, together_ * row_);
     for (int64_t n = 0; n < s_.images; ++n) {
       elements_.TakeImage(n);
       for (int64_t d = 0; d < s_.axes[0].count; ++d) {
-        for (int64_t h = 0; h < rows_; ++h) {
+        for (int64_t h = 0; h < rows_; h += together_) {
           const int64_t offset = s_.first_channel * operand_.strides[1] +
                                  (s_.first_image + n) * Elements::kImages * operand_.strides[0] + Offset(0, d) +
                                  Offset(1, h) + Offset(2, 0);
           float* to = slab_ + ((d * rows_ + h) * row_ * s_.images + n) * s_.panel;
-          by_channels ? LoadChannelLines(offset, to) : LoadPixelLines(offset, to);
+          by_channels_ ? LoadChannelLines(offset, to) : LoadPixelLines(offset, std::min(together_, rows_ - h), to);
         }
       }
     }
@@ -154,27 +174,27 @@ class Loader {
     }
   }
 
-  void LoadPixelLines(int64_t offset, float* to) const {
+  void LoadPixelLines(int64_t offset, int64_t rows, float* to) const {
     for (int64_t first = 0; first < row_; first += kLine) {
-      const int64_t count = std::min(kLine, row_ - first);
-      if (row_ > kLine) ListPixels(first, count);
+      const Grid grid{s_.axes[1].step * operand_.strides[3], rows, step_, std::min(kLine, row_ - first)};
+      if (row_ > kLine) ListPixels(first, grid.columns);
       for (int64_t c = 0; c < elements_.count();) {
         const int64_t in_panel = c % s_.panel;
         const int64_t lines = std::min({kLines, elements_.count() - c, s_.panel - in_panel});
         float* at = to + c / s_.panel * s_.PanelFloats() + in_panel;
-        TransposeLines(offset + first * step_, c, lines, count, at);
+        TransposeLines(offset + first * step_, c, lines, grid, at);
         c += lines;
       }
     }
   }
 
-  void TransposeLines(int64_t offset, int64_t first, int64_t lines, int64_t count, float* to) const {
-    if (elements_.Transpose(offset, first, step_, lines, count, to, scratch_.offsets)) return;
+  void TransposeLines(int64_t offset, int64_t first, int64_t lines, const Grid& grid, float* to) const {
+    if (elements_.Transpose(offset, first, step_, lines, grid.columns, to, scratch_.offsets)) return;
     constexpr int64_t kBetween = kLine + kernels::kLineSlack;
     for (int64_t i = 0; i < lines; ++i) {
-      elements_.FetchLine(offset, first + i, step_, count, scratch_.lines + i * kBetween);
+      elements_.FetchLine(offset, first + i, grid, scratch_.lines + i * kBetween);
     }
-    kernels::Lines().transpose(scratch_.lines, kBetween, lines, count, to, scratch_.offsets);
+    kernels::Lines().transpose(scratch_.lines, kBetween, lines, grid.count(), to, scratch_.offsets);
   }
 
   Elements elements_;
@@ -182,7 +202,9 @@ class Loader {
   const SlabShape& s_;
   const SlabScratch& scratch_;
   float* slab_;
-  int64_t step_ = 1, row_ = 0, rows_ = 0;  // elements from pixel to pixel; pixels of a line; lines of a depth
+  int64_t step_ = 1, row_ = 0, rows_ = 0;  // elements from pixel to pixel; pixels of a row; rows of a depth
+  int64_t together_ = 1;                   // rows of a line
+  bool by_channels_ = false;               // lines of channels, else of pixels
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ constexpr int64_t kNearWeights = int64_t{1} << 20;    // of all: 4 MiB of the L3
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 KiB of a 48 KiB L1
+constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apart: many rows of a channel at a time
 constexpr int64_t kFewWeights = 160 << 10;            // of a group: 640 KiB of a 1 MiB L2, beside all else
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kSmallPlane = 1024;  // pieces of less would leave much over
@@ -34,7 +35,8 @@ constexpr double kWorkAPackedWeight = 1;      // transposing one element
 constexpr double kWorkAStreamedWeight = 0.1;  // reading one that is not in the L2
 constexpr double kWorkAFarWeight = 0.5;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element
-constexpr double kWorkAPickedPixel = 6;       // copying one that lies apart
+constexpr double kWorkAPickedPixel = 1;       // copying one that lies apart
+constexpr double kWorkALonePixel = 8;         // likewise, with nothing between that is needed
 constexpr double kWorkAConvertedElem = 1;     // converting or storing one element
 constexpr double kWorkASpreadElem = 0.7;      // storing one element of a result with a stride
 constexpr double kWorkATileVector = 2;        // adding to one vector of a result
@@ -66,8 +68,10 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(source_channels_), kMostTerms));
   chunk_ = a_term() * std::max<int64_t>(1, CeilDiv(Terms(source_channels_), chunks));
   few_weights_ = source_channels_ * result_channels_ <= kFewWeights && dot_rate_ == 0;
-  const int64_t pixel_floats = few_weights_ ? kNearPixelFloats : kPixelFloats;
+  const int64_t pixel_floats = picked_ ? kPickedPixelFloats : few_weights_ ? kNearPixelFloats : kPixelFloats;
   panel_ = lanes() * std::clamp<int64_t>(pixel_floats / (Terms(chunk_) * lanes()), 1, kMostTiles);
+  const int64_t row = WholeRows(g);
+  if (picked_ && row <= panel_) panel_ -= panel_ % row;
   plane_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   cut_ = MakeCut(g, kBlocks[0]);
   for (const int64_t most_rows : kBlocks) {
@@ -96,16 +100,19 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   cut.blocks = CeilDiv(result_channels_, cut.block);
   const int64_t vector = tiles_[0].lanes, most = std::max(kLeastPixels, kResultFloats / cut.block);
   int64_t multiple = lanes();
-  if (spread_) {  // whole rows, where that is not too many
-    const int64_t row = std::lcm(std::max<int64_t>(1, g.output_size[2]), vector);
-    if (row <= most) multiple = row;
-  }
+  if (picked_) multiple = panel_;
+  if (spread_ && WholeRows(g) <= most) multiple = WholeRows(g);
   const bool in_one_row = spread_ || plane_ < kSmallPlane || plane_ % vector != 0;
   cut.pieces = in_one_row ? packing::Pieces(1, g.batch * plane_, most, multiple)
                           : packing::Pieces(g.batch, plane_, most, multiple);
   cut.packed_once = cut.pieces.count() > 1 && PackedBytes(g) <= kMostPackedBytes;
   cut.work = Estimate(g, cut);
   return cut;
+}
+
+// The fewest rows of the output that fill vectors, in pixels.
+int64_t DataStep::WholeRows(const Geometry& g) const {
+  return std::lcm(std::max<int64_t>(1, g.output_size[2]), tiles_[0].lanes);
 }
 
 int64_t DataStep::PackedBytes(const Geometry& g) const {
@@ -127,7 +134,8 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double tiles =
       lanes / static_cast<double>(this->lanes()) * static_cast<double>(CeilDiv(cut.block, this->rows()));
   const bool plain = source_.dtype == numerics::DType::kFloat32;
-  const double pixel = picked_ ? kWorkAPickedPixel : plain ? kWorkAPackedPixel : kWorkAConvertedElem;
+  const double picked = input_.bundle() > 1 ? kWorkAPickedPixel : kWorkALonePixel;
+  const double pixel = picked_ ? picked : plain ? kWorkAPackedPixel : kWorkAConvertedElem;
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
   const double stored = spread_ ? reached * kWorkASpreadElem : direct_ ? 0 : rows * lanes * kWorkAConvertedElem;
   const bool far = cut.pieces.count() > 1 && source_channels_ * result_channels_ > kNearWeights;

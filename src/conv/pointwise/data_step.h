@@ -52,6 +52,7 @@ class DataStep : public Step {
 
   Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
   double Estimate(const Geometry& geometry, const Cut& cut) const;
+  int64_t WholeRows(const Geometry& geometry) const;
   int64_t PackedBytes(const Geometry& geometry) const;      // of all weights
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
   int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }

@@ -9,9 +9,10 @@ namespace {
 using packing::kLine;
 using packing::kLines;
 
-constexpr int64_t kWideBundle = 4;     // from here on its channels are told apart by a transpose
-constexpr int64_t kBundlesAhead = 16;  // are asked for meanwhile: they are too far apart for the processor to foresee
-constexpr int64_t kCopiedBundle = 8;   // from here on copies of whole bundles pay
+constexpr int64_t kWideBundle = 4;  // from here on its channels are told apart by a transpose
+// Are asked for meanwhile, of bundles to come: they are too far apart for the processor to foresee.
+constexpr int64_t kElementsAhead = 2048, kMostBundlesAhead = 16;
+constexpr int64_t kCopiedBundle = 8;  // from here on copies of whole bundles pay
 
 // Elements between neighbouring kernel offsets' weights.
 int64_t TapStride(const Geometry& g, const Operand& weight) {
@@ -121,7 +122,8 @@ void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Rang
   for (int64_t i = 0; wide && i < together; ++i) offsets[i] = i * to_step;
   ForEachRun(pixels, [&](const Run& run) {
     Bundle bundle = BundleAt(channels.first / together), coming = bundle;
-    for (int64_t u = 0; u < kBundlesAhead; ++u) Next(&coming);
+    const int64_t ahead = kElementsAhead / (run.rows * run.columns * column_step_);
+    for (int64_t u = std::clamp<int64_t>(ahead, 1, kMostBundlesAhead); u > 0; --u) Next(&coming);
     int64_t k = channels.first % together;
     for (int64_t c = channels.first; c < end; k = 0, Next(&bundle)) {
       const int64_t count = std::min(together - k, end - c), offset = bundle.offset + run.offset + k * strides_[4];
