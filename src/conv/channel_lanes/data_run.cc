@@ -25,28 +25,51 @@ class DataRun {
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
   void Run() const {
-    const int64_t boxes = s_.cut_.boxes.count(), blocks = s_.cut_.panels.blocks(), groups = p_.geometry.groups;
+    const int64_t boxes = s_.cut_.boxes.count(), blocks = s_.cut_.panels.blocks();
     const bool serial = s_.work_ < kSerialWork;
     if (packed_ != nullptr) PackAll(serial);
     // Neighbouring jobs share their weights.
-    exec::ParallelFor(groups * blocks * boxes, serial, [&](int64_t index, int worker) {
-      Job(index / (boxes * blocks), index / boxes % blocks, s_.cut_.boxes.At(index % boxes), ScratchOf(worker));
+    exec::ParallelFor(s_.Jobs(s_.cut_, p_.geometry), serial, [&](int64_t index, int worker) {
+      Job(GroupsAt(index / (boxes * blocks)), index / boxes % blocks, s_.cut_.boxes.At(index % boxes),
+          ScratchOf(worker));
     });
   }
 
  private:
+  // Those of a job.
+  struct Groups {
+    int64_t first, count;
+  };
+  Groups GroupsAt(int64_t index) const {
+    const int64_t first = index * s_.cut_.groups;
+    return {first, std::min(s_.cut_.groups, p_.geometry.groups - first)};
+  }
+
   // Weights that are packed together: a panel of a group's result channels by a chunk of source channels.
   struct PanelAt {
     int64_t group, panel, source;
   };
 
+  // Of packed weights, in floats: from source channel to source channel, and so on.
+  struct PackedSteps {
+    int64_t source, tap, group;
+  };
+  PackedSteps StepsOf(const PanelAt& at, int64_t groups) const {
+    const int64_t terms = s_.Terms(BlockOf(at).sources), lanes = TilesOf(at).lanes, results = s_.result_channels_;
+    if (s_.cut_.one_matrix) return {results, groups * terms * results, terms * results};
+    return {lanes, terms * lanes, s_.PanelFloats()};
+  }
+
   void PackAll(bool serial) const {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_), panels = s_.AllPanels();
-    exec::ParallelFor(p_.geometry.groups * panels * chunks, serial, [&](int64_t index, int worker) {
-      const PanelAt at{index / (panels * chunks), index / chunks % panels, index % chunks * s_.chunk_};
+    const int64_t blocks = base::CeilDiv(p_.geometry.groups, s_.cut_.groups);
+    exec::ParallelFor(blocks * panels * chunks, serial, [&](int64_t index, int worker) {
+      const Groups groups = GroupsAt(index / (panels * chunks));
+      const PanelAt at{groups.first, index / chunks % panels, index % chunks * s_.chunk_};
       const DataScratch scratch = ScratchOf(worker);
-      Pack(at, scratch);
-      const int64_t floats = s_.weight_.taps * s_.Terms(BlockOf(at).sources) * TilesOf(at).lanes;
+      Pack(at, groups.count, scratch);
+      const PackedSteps steps = StepsOf(at, groups.count);
+      const int64_t floats = (groups.count - 1) * steps.group + s_.weight_.taps * steps.tap;
       std::memcpy(packed_ + PackedOffset(at), scratch.weights, static_cast<size_t>(floats) * sizeof(float));
     });
   }
@@ -86,7 +109,7 @@ class DataRun {
     packing::SlabShape shape;
     shape.first_image = box.first[0];
     shape.images = box.count[0];
-    shape.panel = s_.Terms(s_.chunk_);
+    shape.panel = s_.cut_.groups * s_.Terms(s_.chunk_);
     for (int axis = 0; axis < 3; ++axis) {
       const int64_t begin = box.first[axis + 1];
       shape.axes[axis] =
@@ -95,31 +118,32 @@ class DataRun {
     return shape;
   }
 
-  void Job(int64_t group, int64_t block, const packing::Box& box, const DataScratch& scratch) const {
+  void Job(const Groups& groups, int64_t block, const packing::Box& box, const DataScratch& scratch) const {
     const packing::LanePanels& panels = s_.cut_.panels;
     packing::SlabShape shape = ShapeOf(box);
-    ListPositions(box, shape, panels.block_lanes(), scratch);
-    const int64_t first_result = group * s_.result_channels_ + panels.first(block);
+    ListPositions(box, shape, scratch);
+    const int64_t first_result = groups.first * s_.result_channels_ + panels.first(block);
+    const int64_t results = groups.count == 1 ? panels.channels(block) : groups.count * s_.result_channels_;
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
-      shape.first_channel = group * s_.source_channels_ + c;
-      shape.channels = std::min(s_.chunk_, s_.source_channels_ - c);
+      shape.first_channel = groups.first * s_.source_channels_ + c;
+      shape.channels = groups.count * std::min(s_.chunk_, s_.source_channels_ - c);
       if (s_.dot_rate_ > 0) {
         packing::LoadChannelPairs(source_pairs_, s_.source_, shape, scratch.lines, scratch.slab);
       } else {
         packing::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab);
       }
       for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
-        const PanelAt at{group, panels.first(block) / panels.panel_lanes() + panel, c};
-        if (packed_ == nullptr) Pack(at, scratch);
+        const PanelAt at{groups.first, panels.first(block) / panels.panel_lanes() + panel, c};
+        if (packed_ == nullptr) Pack(at, groups.count, scratch);
         const float* weights = packed_ == nullptr ? scratch.weights : packed_ + PackedOffset(at);
         const packing::WeightRuns next = packed_ == nullptr ? RunsBehind(at, block) : packing::WeightRuns();
-        Multiply(box, shape, TilesOf(at), weights, panel * panels.panel_lanes(), c > 0, next, scratch);
+        Multiply(box, shape, at, groups.count, weights, panel * panels.panel_lanes(), next, scratch);
       }
       c += s_.chunk_;
     } while (c < s_.source_channels_);
-    if (p_.has_bias) AddBias(first_result, panels.channels(block), box, scratch);
-    Store(first_result, panels.channels(block), box, scratch);
+    if (p_.has_bias) AddBias(first_result, results, box, scratch);
+    Store(first_result, results, box, scratch);
   }
 
   // What is packed after a panel of a block.
@@ -150,13 +174,25 @@ class DataRun {
            s_.weight_.taps * s_.Terms(at.source) * TilesOf(at).lanes;
   }
 
-  // Fills scratch.weights.
-  void Pack(const PanelAt& at, const DataScratch& scratch) const {
+  // Fills scratch.weights with those of several groups.
+  void Pack(const PanelAt& at, int64_t groups, const DataScratch& scratch) const {
+    if (s_.cut_.one_matrix) {
+      packing::WeightBlock all = BlockOf(at);
+      all.sources *= groups;
+      all.lanes = all.results;
+      return packing::PackWeights(weight_, s_.weight_, all, scratch.lines, scratch.weight_offsets, scratch.weights);
+    }
+    for (int64_t i = 0; i < groups; ++i) {
+      PackGroup({at.group + i, at.panel, at.source}, scratch, scratch.weights + i * s_.PanelFloats());
+    }
+  }
+
+  void PackGroup(const PanelAt& at, const DataScratch& scratch, float* to) const {
     if (s_.dot_rate_ > 0) {
       packing::PackWeightPairs(weight_, weight_pairs_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets,
-                               scratch.weights);
+                               to);
     } else {
-      packing::PackWeights(weight_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets, scratch.weights);
+      packing::PackWeights(weight_, s_.weight_, BlockOf(at), scratch.lines, scratch.weight_offsets, to);
     }
   }
 
@@ -167,8 +203,7 @@ class DataRun {
   }
 
   // Where each position's pixel stands in the slab and its result among the tiles, class by class.
-  void ListPositions(const packing::Box& box, const packing::SlabShape& shape, int64_t lanes,
-                     const DataScratch& scratch) const {
+  void ListPositions(const packing::Box& box, const packing::SlabShape& shape, const DataScratch& scratch) const {
     int64_t* rows = scratch.row_offsets;
     int64_t* results = scratch.result_offsets;
     ForEachClass(box, [&](const Clipped& c) {
@@ -184,7 +219,7 @@ class DataRun {
             const int64_t result = ((at(0, d) * box.count[2] + at(1, h)) * box.count[3] + at(2, w)) * box.count[0];
             for (int64_t n = 0; n < box.count[0]; ++n) {
               *rows++ = (pixel + n) * shape.panel;
-              *results++ = (result + n) * lanes;
+              *results++ = (result + n) * s_.cut_.tile_lanes;
             }
           }
         }
@@ -195,25 +230,30 @@ class DataRun {
   // Slab indices from position to position.
   int64_t Stride(const Clipped& c, int axis) const { return c.axes[axis]->source_step / s_.load_step_[axis]; }
 
-  void Multiply(const packing::Box& box, const packing::SlabShape& shape, const kernels::GatherTiles& tiles,
-                const float* weights, int64_t lane, bool accumulate, const packing::WeightRuns& next,
-                const DataScratch& scratch) const {
+  void Multiply(const packing::Box& box, const packing::SlabShape& shape, const PanelAt& at, int64_t groups,
+                const float* weights, int64_t lane, const packing::WeightRuns& next, const DataScratch& scratch) const {
+    const kernels::GatherTiles& tiles = TilesOf(at);
+    const PackedSteps steps = StepsOf(at, groups);
+    const int64_t terms = s_.Terms(shape.channels / groups);
     int64_t done = 0, fetched = 0;  // positions; runs of weights
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
-    operands.a = scratch.slab;
-    operands.b = weights;
-    operands.b_step = tiles.lanes;
-    operands.c = scratch.tiles + lane;
+    operands.b_step = steps.source;
     operands.row_offsets = scratch.row_offsets;
     operands.result_offsets = scratch.result_offsets;
     ForEachClass(box, [&](const Clipped& c) {
-      operands.run_count = ListRuns(c, shape, tiles.lanes, scratch.runs);
+      operands.run_count = ListRuns(c, shape, terms, steps.tap, scratch.runs);
       const int64_t positions = c.positions() * box.count[0];
       const int64_t calls = base::CeilDiv(positions, tiles.most_rows);
       for (int64_t call = 0; call < calls; ++call) {
         const int64_t rows = (call + 1) * positions / calls - call * positions / calls;
-        tiles.scattered[rows](operands, accumulate);
+        for (int64_t i = 0; i < groups; ++i) {
+          // What it writes beyond its group's lanes the next overwrites.
+          operands.a = scratch.slab + i * terms;
+          operands.b = weights + i * steps.group;
+          operands.c = scratch.tiles + lane + i * s_.result_channels_;
+          tiles.scattered[rows](operands, at.source > 0);
+        }
         operands.row_offsets += rows;
         operands.result_offsets += rows;
         done += rows;
@@ -224,19 +264,18 @@ class DataRun {
     });
   }
 
-  int64_t ListRuns(const Clipped& c, const packing::SlabShape& shape, int64_t lanes, kernels::GatherRun* runs) const {
+  int64_t ListRuns(const Clipped& c, const packing::SlabShape& shape, int64_t terms, int64_t tap_step,
+                   kernels::GatherRun* runs) const {
     const Extent3& kernel = p_.geometry.kernel;
     const auto index = [&](int axis, const packing::AxisClass::Tap& tap) {
       return shape.axes[axis].Index(tap.source + c.low[axis] * c.axes[axis]->source_step);
     };
-    const int64_t terms = s_.Terms(shape.channels);
     int64_t listed = 0;
     for (const packing::AxisClass::Tap& d : c.axes[0]->taps) {
       for (const packing::AxisClass::Tap& h : c.axes[1]->taps) {
         for (const packing::AxisClass::Tap& w : c.axes[2]->taps) {
           const int64_t tap = (d.kernel * kernel[1] + h.kernel) * kernel[2] + w.kernel;
-          runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel, tap * terms * lanes,
-                            terms};
+          runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel, tap * tap_step, terms};
         }
       }
     }
@@ -250,14 +289,14 @@ class DataRun {
       scratch.bias[c] = numerics::LoadElement(at, p_.bias.dtype);
     }
     for (int64_t position = 0; position < box.positions(); ++position) {
-      float* tile = scratch.tiles + position * s_.cut_.panels.block_lanes();
+      float* tile = scratch.tiles + position * s_.cut_.tile_lanes;
       for (int64_t c = 0; c < channels; ++c) tile[c] += scratch.bias[c];
     }
   }
 
   void Store(int64_t first, int64_t channels, const packing::Box& box, const DataScratch& scratch) const {
     const auto& strides = s_.result_.strides;
-    const int64_t lanes = s_.cut_.panels.block_lanes();
+    const int64_t lanes = s_.cut_.tile_lanes;
     // Whole rows that follow one another in memory are one line.
     int64_t row = box.count[3], rows = box.count[2];
     if (strides[3] == row * strides[4]) {

@@ -22,6 +22,7 @@ constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a pa
 constexpr int64_t kSlabFloats = 96 << 10;    // a chunk's slab: 384 KiB
 constexpr int64_t kTerms = 1024;             // of one tile call: FP32 sums stay short
 constexpr int64_t kMostChunk = 256;
+constexpr int64_t kGroupedChannels = 64;                // of all groups of a job
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they stay near
 
 // In units of Step::Work.
@@ -36,6 +37,7 @@ constexpr double kWorkAStore = 1;
 constexpr double kWorkAConvertedStore = 3;  // likewise
 constexpr double kWorkATileVector = 2;      // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkAJob = 1500;
 
 constexpr double kUnevenness = 0.1;  // of a job: what a thread waits for another at the end
 
@@ -59,8 +61,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16)));
   ChooseCut(g);
   if (cut_.packed_once) {
-    packed_handle_ =
-        ledger->Book("packed weights", g.groups * AllPanels() * PanelFloats() * static_cast<int64_t>(sizeof(float)));
+    packed_handle_ = ledger->Book("packed weights", (g.groups * AllPanels() * PanelFloats() + kernels::kLineSlack) *
+                                                        static_cast<int64_t>(sizeof(float)));
   }
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
@@ -93,6 +95,14 @@ void DataStep::ChooseCut(const Geometry& g) {
   }
 }
 
+// What groups share in a job costs each of them less: vectors of the slab and of the tiles, and lists of positions.
+int64_t DataStep::GroupsTogether(const packing::LanePanels& panels, int64_t groups) const {
+  const bool paired_across = dot_rate_ > 0 && source_channels_ % 2 != 0;
+  if (result_channels_ > panels.panel_lanes() || source_channels_ > chunk_ || paired_across) return 1;
+  const int64_t most = kGroupedChannels / std::max<int64_t>({1, source_channels_, result_channels_});
+  return most <= 1 ? 1 : std::max<int64_t>(1, CeilDiv(groups, CeilDiv(groups, most)));
+}
+
 // Only cut where its boxes would be those of `known`.
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const packing::LanePanels& panels,
                                 const packing::Extent4& known) const {
@@ -103,10 +113,16 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const int64_t a_pixel = std::max<int64_t>(
       1, size[0] * size[1] * size[2] / std::max<int64_t>(1, source[0] * source[1] * source[2]));  // positions
   cut.panels = panels;
+  cut.groups = GroupsTogether(panels, g.groups);
+  cut.tile_lanes = panels.block_lanes() + RoundUp((cut.groups - 1) * result_channels_, 16);
   cut.boxes = packing::Boxes(g.batch, size, multiple,
-                             std::min({most_positions, kSlabFloats / Terms(chunk_) * a_pixel,
-                                       std::max<int64_t>(16, kTileFloats / panels.block_lanes())}));
+                             std::min({most_positions, kSlabFloats / (cut.groups * Terms(chunk_)) * a_pixel,
+                                       std::max<int64_t>(16, kTileFloats / cut.tile_lanes)}));
   if (cut.boxes.extent() == known) return cut;
+  // Rows that straddle cache lines are worth it where they are packed for one box.
+  cut.one_matrix = !forward_ && dot_rate_ == 0 && result_channels_ <= panels.panel_lanes() &&
+                   weight_.IsOneMatrix(result_channels_) &&
+                   (result_channels_ % panels.vector_lanes() == 0 || cut.boxes.count() == 1);
   const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
   cut.slab_pixels = reach.slab_pixels;
   const int64_t chunks = CeilDiv(source_channels_, chunk_);
@@ -122,25 +138,28 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
                            (load_step_[2] > 1 && !side_by_side ? kWorkAPickedElem : 0);
   const double store =
       result_.dtype == numerics::DType::kFloat32 || result_.strides[1] == 1 ? kWorkAStore : kWorkAConvertedStore;
-  const double weights = static_cast<double>(weight_.taps) * channels * vectors * 16;
+  const double results = static_cast<double>(result_channels_);
+  const double weights = static_cast<double>(weight_.taps) * channels * (cut.one_matrix ? results : vectors * 16);
   const double packed_bytes = weights * sizeof(float) * static_cast<double>(g.groups) / (dot_rate_ > 0 ? 2 : 1);
   cut.packed_once = boxes > 1 && weights > 0 && packed_bytes <= kMostPackedBytes;
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
   cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              weights * (cut.packed_once ? kWorkAPackedWeight + boxes * kWorkAFarWeight : boxes * kWorkAPackedWeight) +
-             reach.pixels * blocks * channels * slab_elem + positions * vectors * 16 * store +
+             reach.pixels * blocks * channels * slab_elem +
+             positions * (cut.groups > 1 ? results : vectors * 16) * store +
              positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
-  cut.work *= static_cast<double>(g.groups);
+  cut.work = cut.work * static_cast<double>(g.groups) + static_cast<double>(Jobs(cut, g)) * kWorkAJob;
   return cut;
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   DataScratch scratch;
-  const int64_t lanes = cut_.panels.block_lanes(), positions = cut_.boxes.positions();
+  const int64_t lanes = cut_.tile_lanes, positions = cut_.boxes.positions();
   const int64_t columns = std::max(chunk_ * weight_.taps, packing::kLines);
-  scratch.slab = carver.Take<float>(cut_.slab_pixels * Terms(chunk_));
-  scratch.weights = carver.Take<float>(weight_.taps * chunk_ * cut_.panels.panel_lanes());
+  scratch.slab = carver.Take<float>(cut_.slab_pixels * cut_.groups * Terms(chunk_));
+  scratch.weights =
+      carver.Take<float>(weight_.taps * cut_.groups * chunk_ * cut_.panels.panel_lanes() + kernels::kLineSlack);
   scratch.tiles = carver.Take<float>(positions * lanes);
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
@@ -158,8 +177,9 @@ std::string DataStep::Describe() const {
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
          " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +
-         std::to_string(chunk_) + " source channels" + (cut_.packed_once ? ", weights packed once" : "") +
-         (dot_rate_ > 0 ? ", BF16 dot products" : "");
+         std::to_string(chunk_) + " source channels" +
+         (cut_.groups > 1 ? ", " + std::to_string(cut_.groups) + " groups together" : "") +
+         (cut_.packed_once ? ", weights packed once" : "") + (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::channel_lanes

@@ -4,7 +4,8 @@
 //                                                                 weight[tap, source channel][channel].
 // A job computes a box of positions for a block of result channels, chunk by chunk of source channels. It makes its
 // slab itself, and packs its weights, small enough to stay in the L2, unless they are so few that they were packed for
-// all jobs before. With BF16 dot products a term of the sum is a pair of source channels.
+// all jobs before. Groups of few channels share a job. With BF16 dot products a term of the sum is a pair of source
+// channels.
 #ifndef CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
 #define CANOPY_CONV_CHANNEL_LANES_DATA_STEP_H_
 
@@ -25,7 +26,7 @@ namespace canopy::conv::channel_lanes {
 // One thread's working memory.
 struct DataScratch {
   float* slab;
-  float* weights;  // of a panel and a chunk, while they are packed
+  float* weights;  // of a panel and a chunk of each group, while they are packed
   float* tiles;    // [position][channel of the block]
   float* bias;
   packing::SlabScratch lines;
@@ -51,6 +52,9 @@ class DataStep : public Step {
   struct Cut {
     packing::Boxes boxes;
     packing::LanePanels panels;
+    bool one_matrix = false;   // a job's weights, all groups and source channels, are one, of taps by the rest
+    int64_t groups = 1;        // of a job: several where one has few channels
+    int64_t tile_lanes = 0;    // of a position, all groups
     int64_t slab_pixels = 0;   // of the largest
     bool packed_once = false;  // weights, for all jobs
     double work = 0;
@@ -59,8 +63,9 @@ class DataStep : public Step {
   Cut MakeCut(const Geometry& geometry, int64_t most_positions, const packing::LanePanels& panels,
               const packing::Extent4& known) const;
   static int64_t Jobs(const Cut& cut, const Geometry& geometry) {
-    return geometry.groups * cut.boxes.count() * cut.panels.blocks();
+    return base::CeilDiv(geometry.groups, cut.groups) * cut.boxes.count() * cut.panels.blocks();
   }
+  int64_t GroupsTogether(const packing::LanePanels& panels, int64_t groups) const;
   void ChooseCut(const Geometry& geometry);
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
   // Of weights that are packed once: a panel, and how many panels a group has.

@@ -27,8 +27,7 @@ class Packer {
       case WeightView::Runs::kTaps:
         for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.sources * block_.lanes;
         // All of them are one matrix.
-        if (block_.lanes == block_.results && v_.result_stride == v_.taps &&
-            v_.source_stride == block_.results * v_.taps &&
+        if (block_.lanes == block_.results && v_.IsOneMatrix(block_.results) &&
             reader_.Transpose(block_.offset, v_.taps, block_.sources * block_.results, v_.taps, packed_, offsets_)) {
           return;
         }
@@ -76,6 +75,9 @@ class Packer {
   }
 
   void Rows() const {
+    if (block_.lanes == block_.results && v_.taps == 1 && v_.IsOneMatrix(block_.results)) {
+      return reader_.FetchRun(block_.offset, block_.sources * block_.results, packed_);
+    }
     for (int64_t tap = 0; tap < v_.taps; ++tap) {
       for (int64_t k = 0; k < block_.sources; ++k) {
         const int64_t offset = block_.offset + v_.TapOffset(tap) + k * v_.source_stride;

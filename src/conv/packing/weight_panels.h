@@ -31,6 +31,12 @@ struct WeightView {
            tap % kernel[2] * tap_strides[2];
   }
 
+  // Whether the weights of `results` result channels, source channel after source channel, are one matrix of taps by
+  // the rest.
+  bool IsOneMatrix(int64_t results) const {
+    return result_stride == taps && source_stride == results * taps && (runs == Runs::kTaps || taps == 1);
+  }
+
   Extent3 kernel{1, 1, 1}, tap_strides{};
   int64_t taps = 1;
   int64_t result_stride = 0, source_stride = 0;
