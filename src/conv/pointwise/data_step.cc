@@ -41,6 +41,7 @@ constexpr double kWorkAConvertedElem = 1;     // converting or storing one eleme
 constexpr double kWorkASpreadElem = 0.7;      // storing one element of a result with a stride
 constexpr double kWorkATileVector = 2;        // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkABlock = 700;  // of a group's result channels
 
 }  // namespace
 
@@ -143,7 +144,7 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   return static_cast<double>(g.groups) * blocks *
          (rows * products * vectors / kEfficiency +
           rows * sources * (packings * kWorkAPackedWeight + readings * streamed) + lanes * sources * pixel +
-          rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall + stored);
+          rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall + stored + kWorkABlock);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {

@@ -27,8 +27,11 @@ constexpr double kWorkAProduct = 0.4;     // transposing and adding one, gaps in
 constexpr double kWorkASum = 0.5;         // clearing and storing one
 constexpr double kWorkAPlane = 60;        // of results, copied as they are
 constexpr double kWorkAPlaneRow = 8;      // likewise
-constexpr double kWorkARow = 60;          // of results, otherwise
-constexpr double kWorkAPixel = 4;         // of output, copied alone
+constexpr double kWorkARow = 100;         // of results, otherwise
+constexpr double kWorkALaneAdded = 15;    // of an image
+constexpr double kWorkARowCopied = 25;    // of weights, where they are not whole vectors
+constexpr double kWorkAJob = 400;
+constexpr double kWorkAPixel = 4;  // of output, copied alone
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
 
@@ -72,11 +75,15 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const bool plain = problem.weight.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double sums = static_cast<double>(g.batch * g.group_input_channels() * shifts_.floats());
-  const double added =
-      (summed_ ? 0 : lanes * static_cast<double>(batch_ * positions()) * kWorkAProduct + sums * kWorkASum) +
-      planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow);
+  const double added = (summed_ ? 0
+                                : lanes * static_cast<double>(batch_) *
+                                          (static_cast<double>(positions()) * kWorkAProduct + kWorkALaneAdded) +
+                                      sums * kWorkASum) +
+                       planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow);
+  const bool partial = !paired() && g.group_input_channels() * taps_ % blocks_.vector_lanes() != 0;
   return static_cast<double>(g.groups) *
-         (rows * vectors * outputs * term / kEfficiency +
+         (static_cast<double>(blocks_.count()) * kWorkAJob + (partial ? outputs * kWorkARowCopied : 0) +
+          rows * vectors * outputs * term / kEfficiency +
           lanes * outputs *
               (dot_rate_ > 0 ? kWorkAPair / 2
                : plain       ? kWorkAWeight
