@@ -37,7 +37,8 @@ class Channels {
   void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
     const int64_t first = offset + element * stride_;
     if (grid.step == 1) return reader_.FetchRun(first, grid.count(), to);
-    const int64_t reach = grid.columns * grid.step, lines = kElementsAhead / (grid.rows * reach);
+    // Of expanded tensors and of those that are read backwards the step is not positive.
+    const int64_t reach = grid.columns * grid.step, lines = kElementsAhead / std::max<int64_t>(1, grid.rows * reach);
     const int64_t coming = element + std::clamp<int64_t>(lines, 1, kMostLinesAhead);
     for (int64_t r = 0; r < grid.rows && coming < count_; ++r) {
       reader_.Prefetch(offset + coming * stride_ + r * grid.row_step, reach - grid.step + 1);

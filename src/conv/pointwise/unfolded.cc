@@ -122,7 +122,7 @@ void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Rang
   for (int64_t i = 0; wide && i < together; ++i) offsets[i] = i * to_step;
   ForEachRun(pixels, [&](const Run& run) {
     Bundle bundle = BundleAt(channels.first / together), coming = bundle;
-    const int64_t ahead = kElementsAhead / (run.rows * run.columns * column_step_);
+    const int64_t ahead = kElementsAhead / std::max<int64_t>(1, run.rows * run.columns * column_step_);
     for (int64_t u = std::clamp<int64_t>(ahead, 1, kMostBundlesAhead); u > 0; --u) Next(&coming);
     int64_t k = channels.first % together;
     for (int64_t c = channels.first; c < end; k = 0, Next(&bundle)) {
