@@ -35,7 +35,9 @@ constexpr double kEfficiency = 0.92;  // of the products
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkASum = 4;  // adding a vector of products
 constexpr double kWorkATileCall = 60;
-constexpr double kWorkAPoint = 30;  // of a chunk, before its tile calls
+constexpr double kWorkAPoint = 30;      // of a chunk, before its tile calls
+constexpr double kWorkAFarVector = 20;  // more for one that is transformed, where a chunk's do not stay near
+constexpr int64_t kNearFloats = 2 << 20;
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkAPartial = 1;     // adding one element of a segment
 constexpr double kWorkARegion = 40000;  // threads wait for one another, and for what others wrote
@@ -243,8 +245,11 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
   const double input_vectors = static_cast<double>(RoundUp(input_channels_, kVector) / kVector);
   const double input_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel));
   const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
-  const TransformCosts costs = CostsOf(shape_);
+  TransformCosts costs = CostsOf(shape_);
   const double parts = static_cast<double>(shape_.parts());
+  if (shape_.parts() * cut.input_panels * cut.inputs_floats() > kNearFloats) {
+    costs.input += static_cast<double>(shape_.points()) * kWorkAFarVector;
+  }
   return input_tiles * input_turns *
              (input_vectors * (kVector * slab(true) * kWorkASlabElem + parts * costs.input) +
               input_panels * parts * costs.input_list) +
