@@ -27,7 +27,7 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 // In units of Step::Work.
 constexpr double kWorkAProduct = 0.9;     // of vectors, beside
 constexpr double kWorkALoad = 0.33;       // which the product waits for
-constexpr double kWorkARow = 0.3;         // reading one element of a row again for each block of lanes
+constexpr double kWorkARow = 0.3;         // reading one element of a row again
 constexpr double kWorkASlabElem = 1.2;    // transposing one element
 constexpr double kWorkAPairedElem = 0.6;  // likewise, with its neighbour
 constexpr double kWorkAStride = 1;        // more where elements lie apart
@@ -112,8 +112,9 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   const double products =
       dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
   cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadsOfARow() * kWorkALoad) +
-             pixels * vectors * 16 * blocks * element + pixels * rows * lane_blocks * (copied + kWorkARow) +
-             calls * kWorkATileCall + static_cast<double>(pieces) * rows * vectors * vector +
+             pixels * vectors * 16 * blocks * element +
+             pixels * rows * (lane_blocks * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
+             static_cast<double>(pieces) * rows * vectors * vector +
              static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;
   cut.work *= static_cast<double>(g.groups);
   return cut;
