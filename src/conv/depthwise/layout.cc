@@ -16,9 +16,15 @@ constexpr double kFetchWork = 8;       // a vector's way into a slab, in vector 
 constexpr double kStoreWork = 10;      // and out of it
 constexpr double kConversionWork = 6;  // more where elements are not plain FP32
 
+// Short rows of large planes come from many pages.
+constexpr int64_t kFarBytes = 32 << 10;                   // of a channel
+constexpr double kFarFetchWork = 20, kFarStoreWork = 55;  // more
+
 double CopyWorkOf(const ConvProblem& problem, const Operand& operand, bool stored) {
   const bool plain = problem.IsPlain(operand) && operand.strides[4] == 1;
-  return (stored ? kStoreWork : kFetchWork) + (plain ? 0 : kConversionWork);
+  const bool far = operand.strides[1] * numerics::ElementBytes(operand.dtype) > kFarBytes;
+  const double way = stored ? kStoreWork + (far ? kFarStoreWork : 0) : kFetchWork + (far ? kFarFetchWork : 0);
+  return way + (plain ? 0 : kConversionWork);
 }
 
 }  // namespace
