@@ -35,8 +35,9 @@ constexpr double kEfficiency = 0.92;  // of the products
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkASum = 4;  // adding a vector of products
 constexpr double kWorkATileCall = 60;
-constexpr double kWorkAPoint = 30;      // of a chunk, before its tile calls
-constexpr double kWorkAFarVector = 20;  // more for one that is transformed, where a chunk's do not stay near
+constexpr double kWorkAPoint = 300;       // of a chunk, before its tile calls
+constexpr double kWorkAListedPoint = 14;  // of a tile, listed once for all bands alike
+constexpr double kWorkAFarVector = 20;    // more for one that is transformed, where a chunk's do not stay near
 constexpr int64_t kNearFloats = 2 << 20;
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkAPartial = 1;     // adding one element of a segment
@@ -46,8 +47,8 @@ constexpr double kWorkARegion = 40000;  // threads wait for one another, and for
 struct TransformCosts {
   double input, output, input_list, output_list, back;
 };
-constexpr TransformCosts kLineCosts = {55, 40, 15, 12, 42};
-constexpr TransformCosts kSquareCosts = {330, 200, 60, 40, 250};
+constexpr TransformCosts kLineCosts = {55, 40, 15, 12, 25};
+constexpr TransformCosts kSquareCosts = {330, 200, 60, 40, 140};
 
 // Other sizes cost as many loads and stores more or fewer.
 TransformCosts CostsOf(const WeightsShape& shape) {
@@ -204,7 +205,8 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
   const double pairs_of_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel)) *
                                  std::ceil(vectors * kVector / static_cast<double>(cut.lanes.panel_lanes()));
   const double products = points * channels * vectors * (pairs / kEfficiency + sums * kWorkASum) +
-                          calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint;
+                          calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint +
+                          static_cast<double>(cut.band_outputs * shape_.points()) * kWorkAListedPoint;
   const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
   const double turns = segments * static_cast<double>(CeilDiv(cut.segment_chunks, cut.turn_chunks()));
   const double back = channels * vectors *

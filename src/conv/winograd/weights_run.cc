@@ -304,12 +304,13 @@ class WeightsRun {
     for (int64_t product = 0; product < shape.products(); ++product) {
       const int64_t depth = product / shape.parts(), part = product % shape.parts();
       const float* products = ProductsOf(desk, depth, part, input_panel, output_panel) + row * lanes;
+      constexpr int64_t kNone = -1;
+      const Extent3 part_at = shape.PartAt(part);
+      int64_t taps_of[WeightsShape::kMostOffsets], offsets[WeightsShape::kMostOffsets];
+      for (int64_t i = 0; i < results; ++i) taps_of[i] = shape.TapOf(part_at, i, kNone);
       for (int64_t r = 0; r < inputs; ++r) {
         const int64_t first = r * shape.all_taps() + depth * shape.taps();
-        int64_t offsets[WeightsShape::kMostOffsets];
-        for (int64_t i = 0; i < results; ++i) {
-          offsets[i] = shape.TapOf(shape.PartAt(part), i, nowhere - first) * lanes;
-        }
+        for (int64_t i = 0; i < results; ++i) offsets[i] = (taps_of[i] == kNone ? nowhere - first : taps_of[i]) * lanes;
         transform(products + r * lanes, cut_.product_step(), lanes, taps + first * lanes, offsets);
       }
     }
