@@ -41,6 +41,7 @@ constexpr double kWorkAPartial = 1;        // adding one element of a partial re
 constexpr double kWorkATileVector = 2;     // adding to one vector of a result
 constexpr double kWorkATileCall = 80;
 constexpr double kWorkARun = 40;
+constexpr double kWorkAJob = 700;
 
 }  // namespace
 
@@ -154,7 +155,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
       boxes * taps * rows * vectors * kWorkATileVector +
       taps * rows * lanes *
           (kWorkAStore + (turned_ ? kWorkATurnedStore : 0) + static_cast<double>(cut.segments - 1) * kWorkAPartial);
-  cut.work *= static_cast<double>(g.groups);
+  cut.work =
+      cut.work * static_cast<double>(g.groups) + static_cast<double>(cut.jobs(g.groups) * cut.segments) * kWorkAJob;
   return cut;
 }
 

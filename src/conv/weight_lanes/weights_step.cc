@@ -25,6 +25,8 @@ constexpr double kWorkASlabRow = 20;
 constexpr double kWorkAResult = 0.35;    // writing one
 constexpr double kWorkAConverted = 0.7;  // likewise
 constexpr double kWorkATileCall = 30;
+constexpr double kWorkARowCopied = 10;  // of results, where they are not whole vectors
+constexpr double kWorkAJob = 1000;      // of columns
 
 }  // namespace
 
@@ -65,8 +67,11 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
              : inputs * (static_cast<double>(slab_.floats()) * kWorkASlabElem + slab_rows * kWorkASlabRow +
                          static_cast<double>(channel_runs_ * CeilDiv(run_, 16) * pixels_) * kWorkARunCopied);
   const bool plain = problem.weight_result.dtype == numerics::DType::kFloat32;
+  const bool partial = plain && g.group_input_channels() * taps_ % blocks_.vector_lanes() != 0;
+  const double jobs = static_cast<double>(blocks_.count());
   return static_cast<double>(g.groups) *
-         (images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +
+         ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
+          images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +
           lanes * outputs * (plain ? kWorkAResult : kWorkAConverted) + calls * kWorkATileCall);
 }
 
