@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <new>
 
 #include "conv/depth_lanes/sheets.h"
 #include "conv/depth_lanes/step.h"
@@ -25,17 +24,12 @@ alignas(64) constexpr float kZeros[kernels::kMostDepthLanes] = {};
 // One run of one step.
 class DepthRun {
  public:
-  struct Memory {
-    float *packed, *sums, *scratch;
-    void* flag;
-  };
-
-  DepthRun(const DepthStep& step, const ConvProblem& problem, const Buffers& buffers, const Memory& memory)
+  DepthRun(const DepthStep& step, const ConvProblem& problem, const Buffers& buffers, const sheets::JointMemory& memory)
       : s_(step),
         p_(problem),
         g_(problem.geometry),
         b_(buffers),
-        packed_(memory.packed),
+        packed_(memory.weights),
         sums_(memory.sums),
         scratch_(memory.scratch),
         output_(b_.output, p_.output, p_.rule),
@@ -43,11 +37,10 @@ class DepthRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        bias_result_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
-        nonfinite_(new (memory.flag) std::atomic<int>(0)) {}
+        nonfinite_(memory.nonfinite) {}
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
@@ -257,9 +250,7 @@ class DepthRun {
     }
     if (weights_) FinishWeights(block, sums, scratch.lines);
     if (!bias_) return;
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(block.groups)};
-    const int64_t step = p_.bias_result.strides[1];
-    bias_result_.Store(block.first_group * step, &whole, 1, step, Bias(sums));
+    sheets::StoreBiases(p_, b_, block.first_group, block.groups, Bias(sums));
   }
 
   void FinishWeights(const LaneBlock& block, const float* sums, float* plain) const {
@@ -286,19 +277,14 @@ class DepthRun {
   SheetReader output_, input_;
   LineReader weight_;
   SheetWriter input_result_;
-  LineWriter weight_result_, bias_result_;
+  LineWriter weight_result_;
   bool data_, weights_, bias_;  // what is wanted now
   std::atomic<int>* nonfinite_;
 };
 
 void DepthStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                     void* workspace) const noexcept {
-  DepthRun::Memory memory;
-  memory.packed = static_cast<float*>(ledger.Fetch(workspace, packed_handle_));
-  memory.sums = static_cast<float*>(ledger.Fetch(workspace, sums_handle_));
-  memory.scratch = static_cast<float*>(ledger.Fetch(workspace, scratch_handle_));
-  memory.flag = ledger.Fetch(workspace, flag_handle_);
-  DepthRun(*this, problem, buffers, memory).Run();
+  DepthRun(*this, problem, buffers, workspace_.Fetch(ledger, workspace)).Run();
 }
 
 }  // namespace canopy::conv::depth_lanes

@@ -2,11 +2,9 @@
 #include "conv/depth_lanes/step.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/checked_math.h"
 #include "conv/depth_lanes/sheets.h"
-#include "exec/pool.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
@@ -82,17 +80,14 @@ void DepthStep::ShareOut(const ConvProblem& problem) {
 
 void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) {
   constexpr int64_t kLine = 32;  // floats: sheets begin where the ledger's entries do
-  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
-  sums_floats_ = base::RoundUp(((weights() ? g.taps() : 0) + (bias() ? 1 : 0)) * lanes_, int64_t{kernels::kMostDepthLanes});
+  sums_floats_ =
+      base::RoundUp(((weights() ? g.taps() : 0) + (bias() ? 1 : 0)) * lanes_, int64_t{kernels::kMostDepthLanes});
   output_floats_ = base::RoundUp(output_floats_, kLine);
   input_floats_ = base::RoundUp(input_floats_, kLine);
   const int64_t lines = std::max(LineFloats(lanes_), lanes_ * g.taps() + kernels::kLineSlack);
   thread_floats_ = base::RoundUp(output_floats_ + results() * input_floats_ + lines, kLine);
-  packed_handle_ = ledger->Book("weights", (data() ? layout_.group_blocks * g.taps() * lanes_ : 0) * floats);
-  sums_handle_ = ledger->Book("gradients", segments_ * layout_.group_blocks * sums_floats_ * floats);
-  flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_handle_ =
-      ledger->Book("sheets of " + std::to_string(threads) + " threads", thread_floats_ * floats * threads);
+  workspace_.Book(data() ? layout_.group_blocks * g.taps() * lanes_ : 0,
+                  segments_ * layout_.group_blocks * sums_floats_, thread_floats_, ledger);
 }
 
 double DepthStep::CountWork(const ConvProblem& problem) const {

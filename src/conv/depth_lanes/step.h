@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/sheets/joint_memory.h"
 #include "conv/sheets/lane_blocks.h"
 #include "conv/sheets/passes.h"
 
@@ -52,7 +53,7 @@ class DepthStep : public Step {
   int64_t chunk_ = 1, chunks_ = 0;                     // blocks that are served in turn
   int64_t sums_floats_ = 0;                            // of a block
   int64_t thread_floats_ = 0;
-  int packed_handle_ = -1, sums_handle_ = -1, flag_handle_ = -1, scratch_handle_ = -1;
+  sheets::JointWorkspace workspace_;
   double work_ = 0;
 };
 

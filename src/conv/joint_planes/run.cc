@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <new>
 
 #include "base/checked_math.h"
 #include "conv/joint_planes/step.h"
@@ -21,18 +20,13 @@ constexpr int64_t kMostTerms = 256;  // of a sum before a second level
 // One run of one step.
 class JointRun {
  public:
-  struct Memory {
-    float *packed, *partial, *scratch;
-    void* flag;
-  };
-
-  JointRun(const JointStep& step, const ConvProblem& problem, const Buffers& buffers, const Memory& memory)
+  JointRun(const JointStep& step, const ConvProblem& problem, const Buffers& buffers, const sheets::JointMemory& memory)
       : s_(step),
         p_(problem),
         g_(problem.geometry),
         b_(buffers),
-        packed_(memory.packed),
-        partial_(memory.partial),
+        packed_(memory.weights),
+        partial_(memory.sums),
         scratch_(memory.scratch),
         output_(b_.output, p_.output, p_.rule),
         unrounded_(b_.output, p_.output, {}),
@@ -40,13 +34,12 @@ class JointRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        bias_result_(b_.bias_result, p_.bias_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
         kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
-        nonfinite_(new (memory.flag) std::atomic<int>(0)) {}
+        nonfinite_(memory.nonfinite) {}
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
@@ -333,9 +326,7 @@ class JointRun {
       const float* more = PartialBias(segment) + first;
       for (int64_t c = 0; c < count; ++c) sums[c] += more[c];
     }
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
-    const int64_t step = p_.bias_result.strides[1];
-    bias_result_.Store(first * step, &whole, 1, step, sums);
+    sheets::StoreBiases(p_, b_, first, count, sums);
   }
 
   void FinishWeights(int64_t first, int64_t end) const {
@@ -369,7 +360,7 @@ class JointRun {
   sheets::PlaneReader output_, unrounded_, input_;
   LineReader weight_;
   sheets::PlaneWriter input_result_;
-  LineWriter weight_result_, bias_result_;
+  LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
   const kernels::JointKernels* kernels_;  // for the form that these are then in
   bool data_, weights_, bias_;            // what is wanted now
@@ -378,12 +369,7 @@ class JointRun {
 
 void JointStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                     void* workspace) const noexcept {
-  JointRun::Memory memory;
-  memory.packed = static_cast<float*>(ledger.Fetch(workspace, packed_handle_));
-  memory.partial = static_cast<float*>(ledger.Fetch(workspace, partial_handle_));
-  memory.scratch = static_cast<float*>(ledger.Fetch(workspace, scratch_handle_));
-  memory.flag = ledger.Fetch(workspace, flag_handle_);
-  JointRun(*this, problem, buffers, memory).Run();
+  JointRun(*this, problem, buffers, workspace_.Fetch(ledger, workspace)).Run();
 }
 
 }  // namespace canopy::conv::joint_planes

@@ -2,12 +2,10 @@
 #include "conv/joint_planes/step.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/checked_math.h"
 #include "conv/joint_planes/passes.h"
 #include "conv/sheets/sheet.h"
-#include "exec/pool.h"
 #include "kernels/joint_planes/contract.h"
 
 namespace canopy::conv::joint_planes {
@@ -111,18 +109,13 @@ void JointStep::ShareOut(const Geometry& g) {
 }
 
 void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) {
-  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
   sums_floats_ = base::RoundUp(channel_block_ * ((weights() ? g.taps() * lanes_ : 0) + 1), lanes_);
   line_floats_ = base::RoundUp(sheets::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
   const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
   thread_floats_ =
       base::RoundUp(output_floats_ + inputs * residues() * input_floats_ + sums_floats_ + line_floats_, int64_t{32});
-  packed_handle_ = ledger->Book("weights", (data() ? g.groups * g.taps() : 0) * floats);
   const int64_t sums = (weights() ? g.taps() : 0) + (bias() ? 1 : 0);
-  partial_handle_ = ledger->Book("gradients", segments_ * g.groups * sums * floats);
-  flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_handle_ =
-      ledger->Book("sheets of " + std::to_string(threads) + " threads", thread_floats_ * floats * threads);
+  workspace_.Book(data() ? g.groups * g.taps() : 0, segments_ * g.groups * sums, thread_floats_, ledger);
 }
 
 // How far a kernel's requests for the next planes move on.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/sheets/joint_memory.h"
 #include "conv/sheets/passes.h"
 #include "kernels/convert/forms.h"
 
@@ -73,7 +74,7 @@ class JointStep : public Step {
   int64_t channel_block_ = 1, channel_blocks_ = 0;
   int64_t sums_floats_ = 0, line_floats_ = 0, thread_floats_ = 0;
   AheadSteps ahead_[3];  // of the output, the input and its gradient
-  int packed_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1, scratch_handle_ = -1;
+  sheets::JointWorkspace workspace_;
   double work_ = 0;
 };
 

@@ -73,6 +73,14 @@ bool FetchFiniteWeights(const ConvProblem& problem, LineReader* weight, float* t
   return true;
 }
 
+void StoreBiases(const ConvProblem& problem, const Buffers& buffers, int64_t first, int64_t channels,
+                 const float* sums) {
+  const Operand& result = problem.bias_result;
+  const kernels::Segment whole = Whole(channels);
+  LineWriter(buffers.bias_result, result.dtype, problem.rule.saturate)
+      .Store(first * result.strides[1], &whole, 1, result.strides[1], sums);
+}
+
 void PlaneReader::Load(int64_t plane, const PlanePart& part, int64_t to_row, float* line, float* to, float* odd) const {
   const kernels::PlaneKernels& kernels = kernels::Planes();
   const int64_t first = plane + part.first_row * strides_[3] + part.first_column * strides_[4];

@@ -113,6 +113,10 @@ void FetchWeights(const LineReader& weight, const ConvProblem& problem, int64_t 
 // Those of all channels; whether they were not finite, and others stand in.
 bool FetchFiniteWeights(const ConvProblem& problem, LineReader* weight, float* to);
 
+// Bias gradients of channels from `first` on.
+void StoreBiases(const ConvProblem& problem, const Buffers& buffers, int64_t first, int64_t channels,
+                 const float* sums);
+
 }  // namespace canopy::conv::sheets
 
 #endif  // CANOPY_CONV_SHEETS_SHEET_H_

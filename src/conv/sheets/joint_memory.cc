@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/sheets/joint_memory.h"
+
+#include <new>
+#include <string>
+
+#include "exec/pool.h"
+
+namespace canopy::conv::sheets {
+
+void JointWorkspace::Book(int64_t weights, int64_t sums, int64_t thread, plan::WorkspaceLedger* ledger) {
+  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
+  weights_ = ledger->Book("weights", weights * floats);
+  sums_ = ledger->Book("gradients", sums * floats);
+  flag_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
+  scratch_ = ledger->Book("sheets of " + std::to_string(threads) + " threads", thread * floats * threads);
+}
+
+JointMemory JointWorkspace::Fetch(const plan::WorkspaceLedger& ledger, void* workspace) const {
+  JointMemory memory;
+  memory.weights = static_cast<float*>(ledger.Fetch(workspace, weights_));
+  memory.sums = static_cast<float*>(ledger.Fetch(workspace, sums_));
+  memory.scratch = static_cast<float*>(ledger.Fetch(workspace, scratch_));
+  memory.nonfinite = new (ledger.Fetch(workspace, flag_)) std::atomic<int>(0);
+  return memory;
+}
+
+}  // namespace canopy::conv::sheets
