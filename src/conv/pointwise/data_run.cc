@@ -246,7 +246,7 @@ class DataRun {
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles]{};
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
-    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
+    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), result_bytes = sizeof(float);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
@@ -258,11 +258,13 @@ class DataRun {
         operands.b = copying ? tile->source : operands.b_copy;
         operands.b_step = copying ? stride : s_.panel_;
         // Meanwhile what comes next: planes are too far apart for the processor to foresee. With pairs each of the
-        // first two row panels asks for one channel of a pair.
+        // first two row panels asks for one channel of a pair; the others for where the rows behind them are written.
         const bool more = p < s_.a_term() && !s_.picked_;
-        operands.ahead = more ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
-                              : static_cast<const void*>(operands.b);
-        operands.ahead_step = more ? s_.a_term() * stride * bytes : 0;
+        const int64_t behind = p + 1 < block.row_panels ? block.first_row(p + 1) * row_stride : panel.count;
+        operands.ahead = more     ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
+                         : placed ? static_cast<const void*>(tile->result + behind)
+                                  : operands.b;
+        operands.ahead_step = more ? s_.a_term() * stride * bytes : placed ? row_stride * result_bytes : 0;
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
