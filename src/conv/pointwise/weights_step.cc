@@ -38,6 +38,8 @@ constexpr double kWorkATileVector = 2;    // adding to one vector of a result
 constexpr double kWorkAFarVector = 3;     // that is not in the L2
 constexpr double kWorkATileCall = 60;
 
+constexpr double kUnevenness = 0.25;  // of a job: what a thread, if there are several, waits for another at the end
+
 }  // namespace
 
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
@@ -66,6 +68,11 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                                  scratch_bytes_ * exec::ThreadCount());
 }
 
+double WeightsStep::WithWaiting(const Cut& cut, int64_t groups) {
+  const double jobs = static_cast<double>(std::max<int64_t>(1, cut.jobs(groups) * cut.segments));
+  return cut.work < kSerialWork ? cut.work : cut.work * (1 + kUnevenness / jobs);
+}
+
 WeightsStep::Cut WeightsStep::ChooseCut(const Geometry& g) const {
   Cut best;
   for (const bool outputs_are_lanes : {false, true}) {
@@ -75,7 +82,7 @@ WeightsStep::Cut WeightsStep::ChooseCut(const Geometry& g) const {
         for (int64_t most_lanes = kLeastLanes; most_lanes <= kMostLanes; most_lanes *= 2) {
           if (most_rows * most_lanes > kMostSums) continue;
           const Cut other = MakeCut(g, outputs_are_lanes, most_rows, {most_lanes, wide});
-          if (best.blocks == 0 || other.work < best.work) best = other;
+          if (best.blocks == 0 || WithWaiting(other, g.groups) < WithWaiting(best, g.groups)) best = other;
         }
       }
     }

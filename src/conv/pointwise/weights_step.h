@@ -57,6 +57,8 @@ class WeightsStep : public Step {
   };
 
   Cut ChooseCut(const Geometry& geometry) const;
+  // Work of a cut, and what threads wait for one another where jobs are few.
+  static double WithWaiting(const Cut& cut, int64_t groups);
   Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, const LaneSizes& lanes) const;
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
   int64_t Terms(int64_t pixels) const { return base::CeilDiv(pixels, a_term()); }
