@@ -68,10 +68,8 @@ class ChannelPairs {
   void TakeImage(int64_t) {}
   static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
   void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
-    for (int64_t r = 0; r < grid.rows; ++r, offset += grid.row_step, to += grid.columns) {
-      reader_.FetchLine(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, grid.step, grid.columns,
-                        to);
-    }
+    reader_.FetchGrid(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, grid.row_step, grid.rows,
+                      grid.step, grid.columns, to);
   }
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchRun(offset + 2 * element, std::min(2 * count, channels_ - 2 * element), to);
@@ -95,10 +93,8 @@ class ImagePairs {
   void TakeImage(int64_t image) { alone_ = 2 * (shape_.first_image + image) + 1 == batch_; }
   static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
   void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
-    for (int64_t r = 0; r < grid.rows; ++r, offset += grid.row_step, to += grid.columns) {
-      reader_.FetchLine(offset + element * operand_.strides[1], operand_.strides[0], alone_, grid.step, grid.columns,
-                        to);
-    }
+    reader_.FetchGrid(offset + element * operand_.strides[1], operand_.strides[0], alone_, grid.row_step, grid.rows,
+                      grid.step, grid.columns, to);
   }
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchLine(offset + element, operand_.strides[0], alone_, 1, count, to);
