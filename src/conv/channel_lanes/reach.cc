@@ -5,17 +5,27 @@
 
 namespace canopy::conv::channel_lanes {
 
+double ProductsOf(int64_t batch, const std::array<std::vector<packing::AxisClass>, 3>& classes) {
+  double products = static_cast<double>(batch);
+  for (const std::vector<packing::AxisClass>& axis : classes) {
+    double met = 0;
+    for (const packing::AxisClass& one : axis) {
+      met += static_cast<double>(one.count) * static_cast<double>(one.taps.size());
+    }
+    products *= met;
+  }
+  return products;
+}
+
 Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size,
               const std::array<std::vector<packing::AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps) {
   Reach reach;
-  reach.products = reach.pixels = static_cast<double>(batch);
+  reach.products = ProductsOf(batch, classes);
+  reach.pixels = static_cast<double>(batch);
   reach.slab_pixels = boxes.extent()[0];
   for (int axis = 0; axis < 3; ++axis) {
-    double met = 0, loaded = 0;
+    double loaded = 0;
     int64_t most = 0;
-    for (const packing::AxisClass& one : classes[axis]) {
-      met += static_cast<double>(one.count) * static_cast<double>(one.taps.size());
-    }
     const int64_t block = boxes.extent()[axis + 1];
     for (int64_t at = 0; at < size[axis]; at += block) {
       const int64_t count =
@@ -23,7 +33,6 @@ Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size,
       loaded += static_cast<double>(count);
       most = std::max(most, count);
     }
-    reach.products *= met;
     reach.pixels *= loaded;
     reach.slab_pixels *= most;
     reach.classes *= static_cast<double>(classes[axis].size());

@@ -12,8 +12,11 @@
 
 namespace canopy::conv::channel_lanes {
 
+// Pairs of a position and a tap whose pixel exists, of all images.
+double ProductsOf(int64_t batch, const std::array<std::vector<packing::AxisClass>, 3>& classes);
+
 struct Reach {
-  double products = 0;      // pairs of a position and a tap whose pixel exists, of all images
+  double products = 0;      // ProductsOf
   double pixels = 0;        // loaded by all boxes
   int64_t slab_pixels = 0;  // by the largest
   double classes = 1;       // of a box, at most

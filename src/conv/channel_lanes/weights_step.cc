@@ -74,12 +74,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
 // Input channels, where the vectors that this saves are worth their shorter lines of results.
 void WeightsStep::ChooseLanes(const Geometry& g) {
   const int64_t inputs = g.group_input_channels(), outputs = g.group_output_channels();
-  double products = static_cast<double>(g.batch);  // of two channels
-  for (const std::vector<packing::AxisClass>& classes : classes_) {
-    int64_t met = 0;
-    for (const packing::AxisClass& one : classes) met += one.count * static_cast<int64_t>(one.taps.size());
-    products *= static_cast<double>(met);
-  }
+  const double products = ProductsOf(g.batch, classes_);  // of two channels
   const int64_t saved = (RoundUp(outputs, kVector) * inputs - RoundUp(inputs, kVector) * outputs) / kVector;
   turned_ = static_cast<double>(saved) * products > static_cast<double>(inputs * outputs * taps_) * kWorkATurnedStore;
   row_channels_ = turned_ ? outputs : inputs;
