@@ -22,8 +22,9 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   }
   const Operand& left = weights ? problem.input : forward ? problem.input : problem.output;
   const Operand& right = weights ? problem.output : forward ? problem.output_result : problem.input_result;
-  if (!packing::PlanesRun(left, g.input_size) || !packing::PlanesRun(right, g.input_size))
+  if (!packing::PlanesRun(left, g.input_size) || !packing::PlanesRun(right, g.input_size)) {
     return "pixels do not lie side by side";
+  }
   return "";
 }
 

@@ -117,8 +117,8 @@ void Unfolded::FetchChannel(const LineReader& reader, int64_t offset, const Run&
 void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Range& pixels, float* to,
                      int64_t to_step) const {
   const int64_t together = bundle(), end = channels.first + channels.count;
-  const bool wide = together >= kWideBundle && together <= packing::kLine && strides_[4] == 1 && reader.Transposes();
-  int64_t offsets[packing::kLine];
+  const bool wide = together >= kWideBundle && together <= kLine && strides_[4] == 1 && reader.Transposes();
+  int64_t offsets[kLine];
   for (int64_t i = 0; wide && i < together; ++i) offsets[i] = i * to_step;
   ForEachRun(pixels, [&](const Run& run) {
     Bundle bundle = BundleAt(channels.first / together), coming = bundle;
@@ -154,7 +154,7 @@ void Unfolded::FetchNumbers(const PairReader& reader, int64_t channel, const Ran
 
 void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const Range& pixels, int64_t panel,
                           const packing::SlabScratch& scratch, float* slab) const {
-  constexpr int64_t kBetween = packing::kLine + kernels::kLineSlack;
+  constexpr int64_t kBetween = kLine + kernels::kLineSlack;
   const int64_t together = bundle();
   const bool copy = together >= kCopiedBundle && strides_[4] == 1;
   for (int64_t c = 0; c < channels.count && copy;) {
@@ -170,11 +170,11 @@ void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const
     });
     c += count;
   }
-  for (int64_t p = 0; p < pixels.count && !copy; p += packing::kLine) {
-    const Range part{pixels.first + p, std::min(packing::kLine, pixels.count - p)};
+  for (int64_t p = 0; p < pixels.count && !copy; p += kLine) {
+    const Range part{pixels.first + p, std::min(kLine, pixels.count - p)};
     for (int64_t i = 0; i < part.count; ++i) scratch.offsets[i] = i * panel;
     for (int64_t c = 0; c < channels.count;) {
-      const int64_t in_panel = c % panel, lines = std::min({packing::kLines, channels.count - c, panel - in_panel});
+      const int64_t in_panel = c % panel, lines = std::min({kLines, channels.count - c, panel - in_panel});
       Fetch(reader, {channels.first + c, lines}, part, scratch.lines, kBetween);
       float* to = slab + c / panel * pixels.count * panel + p * panel + in_panel;
       kernels::Lines().transpose(scratch.lines, kBetween, lines, part.count, to, scratch.offsets);
