@@ -18,7 +18,7 @@ class FunctionTask final : public Task {
  public:
   FunctionTask(size_t bytes, Function function) : function_(std::move(function)) {
     constexpr size_t kSmallBytes = size_t{128} << 10;  // about ten microseconds of copying
-    small = bytes <= kSmallBytes;
+    if (bytes <= kSmallBytes) length = TaskLength::kSmall;
   }
   aclError Run() noexcept override {
     function_();

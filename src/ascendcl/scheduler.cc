@@ -38,7 +38,7 @@ class Worklist {
   Stream* first_ = nullptr;
 };
 
-bool IsSoonDone(const Task& task) { return task.small || task.brief; }
+bool IsSoonDone(const Task& task) { return task.length != TaskLength::kLong; }
 
 void RemoveReady(Stream& stream) {
   if (!stream.ready) return;
@@ -223,7 +223,7 @@ Stream* TakeReady(Device& device, int64_t now_ns, bool hurry) noexcept {
   for (Stream* stream = device.first_ready; stream != nullptr; stream = stream->ready_next) {
     const Task& task = *stream->head;
     if (IsSoonDone(task) && !hurry && now_ns - Access::QueuedNs(*stream->head) < kPatienceNs) continue;
-    if (!task.small && device.computing > 0) continue;
+    if (task.length != TaskLength::kSmall && device.computing > 0) continue;
     RemoveReady(*stream);
     return stream;
   }
@@ -234,7 +234,7 @@ void RunHead(Stream& stream, RuntimeLock& lock) noexcept {
   RemoveReady(stream);
   Task* task = PopHead(stream);
   stream.busy = true;
-  const bool dropped = stream.stopped, small = task->small;
+  const bool dropped = stream.stopped, small = task->length == TaskLength::kSmall;
   Device& device = *stream.device;
   if (!small) ++device.computing;
   lock.unlock();

@@ -12,6 +12,12 @@
 
 namespace canopy::ascendcl {
 
+enum class TaskLength : uint8_t {
+  kSmall,  // below the parallel threshold: a thread that waits may run it itself, whatever else runs
+  kBrief,  // so soon done that handing it over counts: a thread that waits may run it itself, where nothing else runs
+  kLong,   // the dispatcher's
+};
+
 // Intrusive, so that queueing allocates nothing.
 class CANOPY_EXPORT Task {
  public:
@@ -23,11 +29,7 @@ class CANOPY_EXPORT Task {
   // Called once after Run, or instead of it when the stream is abandoned. The task is the queue's until then.
   virtual void Finished() noexcept = 0;
 
-  // Below the parallel threshold: a thread that waits in a synchronise call may run it itself, whatever else runs.
-  bool small = false;
-
-  // So soon done that handing it over counts: a thread that waits may run it itself, where nothing else runs.
-  bool brief = false;
+  TaskLength length = TaskLength::kLong;
 
   // Submit's gift: whether overflow gives the greatest finite value, as the stream was made.
   bool saturate = false;

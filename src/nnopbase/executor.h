@@ -11,6 +11,7 @@
 
 #include "acl/acl_base.h"
 #include "aclnn/acl_meta.h"
+#include "ascendcl/task.h"
 #include "base/export.h"
 #include "base/status.h"
 
@@ -39,7 +40,7 @@ struct ExecutorSpec {
   std::shared_ptr<const OperatorRun> run;
   std::array<const aclTensor*, kMaxTensors> tensors{};  // handles whose addresses Run gets; nullptr for absent ones
   uint64_t workspace_bytes = 0;
-  bool small = false, brief = false;  // see ascendcl::Task
+  ascendcl::TaskLength length = ascendcl::TaskLength::kLong;
 };
 
 // 0, or 561101 when there is no memory for it (with a message filed). Reserves all that phase 2 needs.

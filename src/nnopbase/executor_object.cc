@@ -70,8 +70,7 @@ aclnnStatus Executor::Enqueue(void* workspace, aclrtStream stream) noexcept try 
   run->executor_ = this;
   run->workspace_ = workspace;
   run->addresses_ = addresses;
-  run->small = spec_.small;
-  run->brief = spec_.brief;
+  run->length = spec_.length;
   Hold();
   const aclError submitted = ascendcl::Submit(stream, run);
   if (submitted == ACL_SUCCESS) return ACLNN_SUCCESS;

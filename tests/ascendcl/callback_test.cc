@@ -28,7 +28,7 @@ TEST_F(HostCallTest, RunsInStreamOrderInAnotherThread) {
   Queue(nullptr, [&order] { return order.push_back(1), ACL_SUCCESS; });
   ASSERT_EQ(aclrtLaunchHostFunc(nullptr, CallFunction, &call), ACL_SUCCESS);
   Queue(
-      nullptr, [&order] { return order.push_back(3), ACL_SUCCESS; }, true);
+      nullptr, [&order] { return order.push_back(3), ACL_SUCCESS; }, TaskLength::kSmall);
   EXPECT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS);
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
   EXPECT_NE(caller, std::this_thread::get_id());
@@ -150,7 +150,7 @@ TEST_F(ReportTest, IsDeliveredInTheThreadThatSubscribed) {
   Queue(stream_, [&order] { return order.push_back(1), ACL_SUCCESS; });
   ASSERT_EQ(aclrtLaunchCallback(CallFunction, &call, ACL_CALLBACK_BLOCK, stream_), ACL_SUCCESS);
   Queue(
-      stream_, [&order] { return order.push_back(3), ACL_SUCCESS; }, true);
+      stream_, [&order] { return order.push_back(3), ACL_SUCCESS; }, TaskLength::kSmall);
   EXPECT_EQ(aclrtProcessReport(-1), ACL_SUCCESS);
   EXPECT_EQ(aclrtSynchronizeStream(stream_), ACL_SUCCESS);
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));

@@ -98,7 +98,7 @@ TEST_F(DeviceTest, SynchronizeWaitsForAllStreamsOfTheDevice) {
   std::atomic<int> ran{0};
   for (int i = 0; i < 5; ++i)
     Queue(
-        NewStream(), [&ran] { return ++ran, ACL_SUCCESS; }, i % 2 == 0);
+        NewStream(), [&ran] { return ++ran, ACL_SUCCESS; }, LengthInTurn(i));
   EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
   EXPECT_EQ(ran, 5);
   Queue(NewStream(), [] { return 12345; });

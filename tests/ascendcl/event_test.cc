@@ -111,7 +111,7 @@ TEST_F(EventTest, OrdersStreams) {
   ASSERT_EQ(aclrtRecordEvent(event, first), ACL_SUCCESS);
   ASSERT_EQ(aclrtStreamWaitEvent(second, event), ACL_SUCCESS);
   Queue(
-      second, [&order] { return order.push_back(2), ACL_SUCCESS; }, true);
+      second, [&order] { return order.push_back(2), ACL_SUCCESS; }, TaskLength::kSmall);
   EXPECT_EQ(aclrtSynchronizeStreamWithTimeout(second, 2), ACL_ERROR_RT_STREAM_SYNC_TIMEOUT);
   gate.Open();
   EXPECT_EQ(aclrtSynchronizeStream(second), ACL_SUCCESS);
@@ -278,11 +278,11 @@ TEST_F(EventTest, SynchronizeHasATimeLimit) {
 TEST_F(EventTest, PollingWithoutWaitingEndsByItself) {
   aclrtEvent event = NewEvent();
   Queue(
-      nullptr, [] { return ACL_SUCCESS; }, true);
+      nullptr, [] { return ACL_SUCCESS; }, TaskLength::kSmall);
   ASSERT_EQ(aclrtRecordEvent(event, nullptr), ACL_SUCCESS);
   while (aclrtSynchronizeEventWithTimeout(event, 0) != ACL_SUCCESS) std::this_thread::yield();
   Queue(
-      nullptr, [] { return ACL_SUCCESS; }, true);
+      nullptr, [] { return ACL_SUCCESS; }, TaskLength::kSmall);
   aclrtStreamStatus status = ACL_STREAM_STATUS_NOT_READY;
   while (status != ACL_STREAM_STATUS_COMPLETE) ASSERT_EQ(aclrtStreamQuery(nullptr, &status), ACL_SUCCESS);
   RecentErrors();

@@ -42,7 +42,7 @@ int UseEverything(aclrtStream stream) {
   std::atomic<int> ran{0};
   const auto count = [&ran] { return ++ran, ACL_SUCCESS; };
   Queue(stream, count);
-  Queue(stream, count, true);
+  Queue(stream, count, TaskLength::kSmall);
   if (aclrtLaunchHostFunc(
           stream, [](void* n) { ++*static_cast<std::atomic<int>*>(n); }, &ran) != 0)
     return 101;

@@ -273,7 +273,7 @@ TEST_F(ProcessTest, FinalizeRunsWhatIsReady) {
     std::atomic<int> ran{0};
     for (int i = 0; i < 100; ++i)
       Queue(
-          nullptr, [&ran] { return ++ran, ACL_SUCCESS; }, i % 2 == 0);
+          nullptr, [&ran] { return ++ran, ACL_SUCCESS; }, LengthInTurn(i));
     REQUIRE(aclFinalize() == ACL_SUCCESS);
     REQUIRE(ran == 100);
   });

@@ -57,13 +57,12 @@ class Gate {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
+inline TaskLength LengthInTurn(uint32_t i) { return static_cast<TaskLength>(i % 3); }
+
 // Work for a stream, which frees itself.
 class TestTask : public Task {
  public:
-  TestTask(std::function<aclError()> run, bool is_small, bool is_brief = false) : run_(std::move(run)) {
-    small = is_small;
-    brief = is_brief;
-  }
+  TestTask(std::function<aclError()> run, TaskLength run_length) : run_(std::move(run)) { length = run_length; }
   aclError Run() noexcept override { return run_(); }
   void Finished() noexcept override { delete this; }
 
@@ -72,8 +71,8 @@ class TestTask : public Task {
 };
 
 // Queues work; the test fails where that is refused.
-inline void Queue(aclrtStream stream, std::function<aclError()> run, bool is_small = false, bool is_brief = false) {
-  auto* task = new TestTask(std::move(run), is_small, is_brief);
+inline void Queue(aclrtStream stream, std::function<aclError()> run, TaskLength length = TaskLength::kLong) {
+  auto* task = new TestTask(std::move(run), length);
   const aclError error = Submit(stream, task);
   if (error != ACL_SUCCESS) delete task;
   ASSERT_EQ(error, ACL_SUCCESS) << RecentErrors();

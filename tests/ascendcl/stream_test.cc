@@ -27,7 +27,7 @@ TEST_F(StreamTest, RefusesNullAndEveryHandleThatIsNoLivingStream) {
     EXPECT_REFUSED(aclrtDestroyStreamForce(handle), ACL_ERROR_RT_INVALID_HANDLE, "stream");
     EXPECT_REFUSED(aclrtSynchronizeStream(handle), ACL_ERROR_RT_INVALID_HANDLE, "stream");
     EXPECT_REFUSED(aclrtStreamQuery(handle, &status), ACL_ERROR_RT_INVALID_HANDLE, "stream");
-    TestTask task([] { return ACL_SUCCESS; }, true);
+    TestTask task([] { return ACL_SUCCESS; }, TaskLength::kSmall);
     EXPECT_REFUSED(Submit(handle, &task), ACL_ERROR_RT_INVALID_HANDLE, "stream");
   }
 }
@@ -39,7 +39,7 @@ TEST_F(StreamTest, NeedsAContext) {
     EXPECT_REFUSED(aclrtCreateStream(&other), ACL_ERROR_RT_CONTEXT_NULL, "context");
     EXPECT_REFUSED(aclrtSynchronizeStream(nullptr), ACL_ERROR_RT_CONTEXT_NULL, "context");
     EXPECT_REFUSED(aclrtSynchronizeStream(stream), ACL_ERROR_RT_CONTEXT_NULL, "context");
-    TestTask task([] { return ACL_SUCCESS; }, true);
+    TestTask task([] { return ACL_SUCCESS; }, TaskLength::kSmall);
     EXPECT_REFUSED(Submit(nullptr, &task), ACL_ERROR_RT_CONTEXT_NULL, "context");
   }).join();
 }
@@ -49,7 +49,7 @@ TEST_F(StreamTest, OfAnotherContextIsRefused) {
   aclrtContext own = nullptr;
   ASSERT_EQ(aclrtCreateContext(&own, 0), ACL_SUCCESS);
   EXPECT_REFUSED(aclrtDestroyStream(stream), ACL_ERROR_RT_STREAM_CONTEXT, "another context");
-  TestTask task([] { return ACL_SUCCESS; }, true);
+  TestTask task([] { return ACL_SUCCESS; }, TaskLength::kSmall);
   EXPECT_REFUSED(Submit(stream, &task), ACL_ERROR_RT_STREAM_CONTEXT, "another context");
   ASSERT_EQ(aclrtDestroyContext(own), ACL_SUCCESS);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
@@ -165,7 +165,7 @@ TEST_F(StreamTest, QueuesWithoutWaitingAndRunsInOrder) {
   QueueGate(stream, gate);
   for (int i = 0; i < 100; ++i)
     Queue(
-        stream, [&order, i] { return order.push_back(i), ACL_SUCCESS; }, i % 3 == 0);
+        stream, [&order, i] { return order.push_back(i), ACL_SUCCESS; }, LengthInTurn(i));
   aclrtStreamStatus status = ACL_STREAM_STATUS_RESERVED;
   EXPECT_EQ(aclrtStreamQuery(stream, &status), ACL_SUCCESS);
   EXPECT_EQ(status, ACL_STREAM_STATUS_NOT_READY);
@@ -236,7 +236,7 @@ TEST_F(StreamTest, DestroyWaitsForItsWork) {
   std::atomic<int> ran{0};
   for (int i = 0; i < 30; ++i)
     Queue(
-        stream, [&ran] { return std::this_thread::yield(), ++ran, ACL_SUCCESS; }, i % 2);
+        stream, [&ran] { return std::this_thread::yield(), ++ran, ACL_SUCCESS; }, LengthInTurn(i));
   EXPECT_EQ(aclrtDestroyStream(stream), ACL_SUCCESS);
   EXPECT_EQ(ran, 30);
 }
@@ -291,7 +291,7 @@ TEST_F(StreamTest, DestroyedWhileAnotherThreadWaitsForItIsNoCrash) {
     aclrtStream stream = NewStream();
     for (int i = 0; i < 5; ++i)
       Queue(
-          stream, [] { return std::this_thread::yield(), ACL_SUCCESS; }, i % 2 == 0);
+          stream, [] { return std::this_thread::yield(), ACL_SUCCESS; }, LengthInTurn(i));
     std::thread waiter([stream] {
       ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
       const aclError error = aclrtSynchronizeStream(stream);

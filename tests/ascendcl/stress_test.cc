@@ -44,7 +44,7 @@ TEST_F(StressTest, StreamsKeepOrderUnderManyThreads) {
       for (int i = 0; i < tasks; ++i) {
         const int64_t expected = before + i;
         Queue(
-            stream, [&count, expected] { return count++ == expected ? ACL_SUCCESS : 99; }, random() % 2 == 0);
+            stream, [&count, expected] { return count++ == expected ? ACL_SUCCESS : 99; }, LengthInTurn(random()));
       }
       if (random() % 3 == 0) {
         EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
@@ -73,7 +73,7 @@ TEST_F(StressTest, EventsOrderStreamsOfManyThreads) {
                   ACL_SUCCESS);
       } else {
         Queue(
-            stream, [&total] { return ++total, ACL_SUCCESS; }, random() % 2 == 0);
+            stream, [&total] { return ++total, ACL_SUCCESS; }, LengthInTurn(random()));
       }
       ASSERT_EQ(aclrtRecordEvent(last, stream), ACL_SUCCESS);
     }
@@ -89,7 +89,7 @@ TEST_F(StressTest, OneStreamServesManyThreads) {
     std::mt19937 random(id);
     for (int round = 0; round < 200; ++round) {
       Queue(
-          stream, [&count] { return ++count, ACL_SUCCESS; }, random() % 2 == 0);
+          stream, [&count] { return ++count, ACL_SUCCESS; }, LengthInTurn(random()));
       if (random() % 8 == 0) {
         EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
       }
@@ -163,7 +163,7 @@ TEST_F(StressTest, HandlesSharedByThreadsThatDestroyThemAreSafe) {
               stream, [](void*) {}, nullptr);
           break;
         default: {
-          auto* task = new TestTask([] { return ACL_SUCCESS; }, random() % 2 == 0);
+          auto* task = new TestTask([] { return ACL_SUCCESS; }, LengthInTurn(random()));
           if (Submit(stream, task) != ACL_SUCCESS) delete task;
         }
       }
@@ -178,7 +178,7 @@ TEST_F(StressTest, DevicesAreSetAndResetByManyThreads) {
     for (int round = 0; round < 50; ++round) {
       ASSERT_EQ(aclrtSetDevice(1), ACL_SUCCESS);
       bool ran = false;
-      auto* task = new TestTask([&ran] { return ran = true, ACL_SUCCESS; }, random() % 2 == 0);
+      auto* task = new TestTask([&ran] { return ran = true, ACL_SUCCESS; }, LengthInTurn(random()));
       ASSERT_EQ(Submit(nullptr, task), ACL_SUCCESS) << RecentErrors();
       ASSERT_EQ(aclrtSynchronizeStream(nullptr), ACL_SUCCESS) << RecentErrors();
       ASSERT_TRUE(ran);

@@ -16,11 +16,11 @@ namespace {
 class WorkTest : public RuntimeTest {};
 
 TEST_F(WorkTest, RunsWorkThatNobodyWaitsFor) {
-  for (const bool is_small : {true, false}) {
+  for (const TaskLength length : {TaskLength::kSmall, TaskLength::kBrief, TaskLength::kLong}) {
     Gate done;
     std::atomic<bool> ran{false};
     Queue(
-        NewStream(), [&ran, done] { return ran = true, done.Pass(), ACL_SUCCESS; }, is_small);
+        NewStream(), [&ran, done] { return ran = true, done.Pass(), ACL_SUCCESS; }, length);
     done.AwaitArrival();
     EXPECT_TRUE(ran);
     done.Open();
@@ -35,7 +35,7 @@ TEST_F(WorkTest, RunsSmallWorkInTheThreadThatWaits) {
   gate.AwaitArrival();
   std::thread::id runner;
   Queue(
-      stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; }, true);
+      stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; }, TaskLength::kSmall);
   EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
   EXPECT_EQ(runner, std::this_thread::get_id());
   gate.Open();
@@ -47,7 +47,7 @@ TEST_F(WorkTest, RunsBriefWorkInTheThreadThatWaits) {
   std::thread::id runner;
   for (int attempt = 0; attempt < 1000 && runner != std::this_thread::get_id(); ++attempt) {
     Queue(
-        stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; }, false, true);
+        stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; }, TaskLength::kBrief);
     EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
   }
   EXPECT_EQ(runner, std::this_thread::get_id());
@@ -69,7 +69,7 @@ TEST_F(WorkTest, RunsBriefWorkOfSeveralThreadsOneAtATime) {
     threads.emplace_back([&, stream = NewStream()] {
       EXPECT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
       for (int j = 0; j < 200; ++j) {
-        Queue(stream, work, false, /*is_brief=*/j % 4 != 0);
+        Queue(stream, work, j % 4 != 0 ? TaskLength::kBrief : TaskLength::kLong);
         if (j % 2 == 0) {
           EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
         }
@@ -85,7 +85,7 @@ TEST_F(WorkTest, RunsBriefWorkOfSeveralThreadsOneAtATime) {
 TEST_F(WorkTest, RunsBriefWorkThatNobodyWaitsFor) {
   Gate done;
   Queue(
-      NewStream(), [done] { return done.Pass(), ACL_SUCCESS; }, false, true);
+      NewStream(), [done] { return done.Pass(), ACL_SUCCESS; }, TaskLength::kBrief);
   done.AwaitArrival();
   done.Open();
   EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
