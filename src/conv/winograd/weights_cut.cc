@@ -40,8 +40,9 @@ constexpr double kWorkAListedPoint = 14;  // of a tile, listed once for all band
 constexpr double kWorkAFarVector = 20;    // more for one that is transformed, where a chunk's do not stay near
 constexpr int64_t kNearFloats = 2 << 20;
 constexpr double kWorkAStore = 1.5;
-constexpr double kWorkAPartial = 1;     // adding one element of a segment
-constexpr double kWorkARegion = 40000;  // threads wait for one another, and for what others wrote
+constexpr double kWorkAPartial = 1;      // adding one element of a segment
+constexpr double kWorkARegion = 40000;   // threads wait for one another, and for what others wrote:
+constexpr double kMostOfARegion = 0.02;  // at most so much of the whole
 // A vector of an input tile, or of an output tile of 4 an axis, transformed; a tile of a panel, whatever its vectors; a
 // vector of products transformed back to 3 taps an axis.
 struct TransformCosts {
@@ -214,7 +215,8 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
                        kVector * taps * (kWorkAStore + (segments - 1) * kWorkAPartial));
   const double alone = static_cast<double>(g_.groups) * (TransformWork(cut) + products + back);
   if (cut.apart || alone < kSerialWork) return alone;
-  return alone + (2 * chunks + 1) * static_cast<double>(Blocks(cut)) * kWorkARegion;
+  const double regions = (2 * chunks + 1) * static_cast<double>(Blocks(cut));
+  return alone + regions * std::min(kWorkARegion, kMostOfARegion * alone);
 }
 
 // Of all tiles of a group.
