@@ -27,6 +27,7 @@ constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and po
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
+constexpr int64_t kThreadBytes = int64_t{6} << 20;  // more for each thread but the first
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
@@ -203,7 +204,9 @@ void DataStep::ChooseCut(const Geometry& g) {
   for (int64_t tiles = MostTiles() - 8; tiles >= kLeastTiles && bytes_now() > budget; tiles -= 8) {
     boxes_ = MakeBoxes(g, tiles);
   }
-  const int64_t most = std::max<int64_t>(1, (budget - block_units_ * bytes) / box_bytes_now());
+  // The windows of all boxes at best: kernels are transformed again for those that are left.
+  const int64_t more = (exec::ThreadCount() - 1) * kThreadBytes;
+  const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
   batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
 }
 
