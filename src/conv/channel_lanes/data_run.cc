@@ -231,11 +231,11 @@ class DataRun {
   int64_t Stride(const Clipped& c, int axis) const { return c.axes[axis]->source_step / s_.load_step_[axis]; }
 
   void Multiply(const packing::Box& box, const packing::SlabShape& shape, const PanelAt& at, int64_t groups,
-                const float* weights, int64_t lane, const packing::WeightRuns& next, const DataScratch& scratch) const {
+                const float* weights, int64_t lane, packing::WeightRuns next, const DataScratch& scratch) const {
     const kernels::GatherTiles& tiles = TilesOf(at);
     const PackedSteps steps = StepsOf(at, groups);
     const int64_t terms = s_.Terms(shape.channels / groups);
-    int64_t done = 0, fetched = 0;  // positions; runs of weights
+    int64_t done = 0;  // positions
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
     operands.b_step = steps.source;
@@ -257,9 +257,7 @@ class DataRun {
         operands.row_offsets += rows;
         operands.result_offsets += rows;
         done += rows;
-        const int64_t share = done * next.count / box.positions();
-        next.Prefetch(weight_, fetched, share);
-        fetched = share;
+        next.Prefetch(weight_, done, box.positions());
       }
     });
   }

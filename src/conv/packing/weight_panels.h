@@ -54,12 +54,13 @@ struct WeightRuns {
   WeightRuns() = default;
   WeightRuns(const WeightView& view, const WeightBlock& block);
 
-  // Those from `begin` on, up to `end`.
-  void Prefetch(const LineReader& reader, int64_t begin, int64_t end) const {
-    for (int64_t i = begin; i < end; ++i) reader.Prefetch(offset + i * stride, length);
+  // Asks for what is due after `done` of `all` steps, each of which asks.
+  void Prefetch(const LineReader& reader, int64_t done, int64_t all) {
+    for (const int64_t due = done * count / all; asked < due; ++asked) reader.Prefetch(offset + asked * stride, length);
   }
 
   int64_t offset = 0, count = 0, stride = 0, length = 0;
+  int64_t asked = 0;
 };
 
 // Fills packed[(tap * block.sources + source) * block.lanes + result]; what lies between results and lanes is left as

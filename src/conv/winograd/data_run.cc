@@ -38,7 +38,8 @@ class DataRun {
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
-        serial_(s_.work_ < kSerialWork) {}
+        serial_(s_.work_ < kSerialWork),
+        threads_(serial_ ? 1 : exec::ThreadCount()) {}
 
   // Whether every result is finite.
   bool Run() {
@@ -69,37 +70,55 @@ class DataRun {
   void TransformKernels(int64_t first, int64_t count) const {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
     exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
-      const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk;
+      const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk, coming = index + threads_;
       const DataScratch scratch = Scratch(worker);
-      PackKernel(unit / panels, unit % panels, source, scratch, scratch.weights);
+      PackKernel(unit, source, scratch, scratch.weights);
       TransformKernel(unit % panels, source, scratch.weights, source, 0, t_.phases(),
-                      kernels_ + (unit - first) * s_.unit_floats());
+                      kernels_ + (unit - first) * s_.unit_floats(),
+                      KernelRuns(first + coming / chunks, coming % chunks * kKernelChunk));
     });
   }
 
   int64_t KernelSources(int64_t source) const { return std::min(kKernelChunk, s_.source_channels_ - source); }
 
-  // Those of kKernelChunk source channels, and a tap of zeros.
-  void PackKernel(int64_t group, int64_t panel, int64_t source, const DataScratch& scratch, float* packed) const {
-    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes, results = s_.panels_.channels(panel);
-    const int64_t sources = KernelSources(source), tap_floats = sources * lanes;
-    // Lanes of no channel are computed too, and must stay finite.
-    const int64_t taps = results < lanes ? 0 : s_.weight_.taps;
-    std::memset(packed + taps * tap_floats, 0,
-                static_cast<size_t>((s_.weight_.taps + 1 - taps) * tap_floats) * sizeof(float));
-    // The weights of a group lie along its output channels.
+  // The weights of kKernelChunk source channels.
+  packing::WeightBlock KernelBlock(int64_t unit, int64_t source) const {
+    const int64_t group = unit / s_.panels_.blocks(), panel = unit % s_.panels_.blocks();
+    // Those of a group lie along its output channels.
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
                            source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
-    packing::PackWeights(weight_, s_.weight_, {offset, sources, results, lanes}, scratch.lines, scratch.weight_offsets,
-                         packed);
+    return {offset, KernelSources(source), s_.panels_.channels(panel), s_.panels_.tiles(panel, 0).lanes};
   }
 
-  // To row `row` of every point and term, for phases [first, end).
+  // Where they lie; behind a unit's last, those of the unit that this thread is likely to take next.
+  packing::WeightRuns KernelRuns(int64_t unit, int64_t source) const {
+    if (source >= s_.source_channels_) {
+      unit += threads_;
+      source = 0;
+    }
+    if (unit >= s_.units(p_.geometry)) return {};
+    return packing::WeightRuns(s_.weight_, KernelBlock(unit, source));
+  }
+
+  // And a tap of zeros.
+  void PackKernel(int64_t unit, int64_t source, const DataScratch& scratch, float* packed) const {
+    const packing::WeightBlock block = KernelBlock(unit, source);
+    const int64_t tap_floats = block.sources * block.lanes;
+    // Lanes of no channel are computed too, and must stay finite.
+    const int64_t taps = block.results < block.lanes ? 0 : s_.weight_.taps;
+    std::memset(packed + taps * tap_floats, 0,
+                static_cast<size_t>((s_.weight_.taps + 1 - taps) * tap_floats) * sizeof(float));
+    packing::PackWeights(weight_, s_.weight_, block, scratch.lines, scratch.weight_offsets, packed);
+  }
+
+  // To row `row` of every point and term, for phases [first, end), while `next` are asked for.
   void TransformKernel(int64_t panel, int64_t source, const float* packed, int64_t row, int64_t first, int64_t end,
-                       float* to) const {
+                       float* to, packing::WeightRuns next) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
     const int64_t sources = KernelSources(source), tap_floats = sources * lanes;
     const kernels::WinogradInFn transform = t_.kernel_in();
+    const int64_t all = (end - first) * t_.terms() * sources;
+    int64_t done = 0;
     for (int64_t phase = first; phase < end; ++phase, to += s_.kernel_floats()) {
       float* rows = to + row * lanes;
       ForEach({t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
@@ -107,6 +126,7 @@ class DataRun {
         lists_.Taps({d, h, w}, t_.PhaseAt(phase), tap_floats, offsets);
         for (int64_t k = 0; k < sources; ++k) {
           transform(packed + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
+          next.Prefetch(weight_, ++done, all);
         }
         rows += s_.kernel_channels() * lanes;
       });
@@ -217,17 +237,21 @@ class DataRun {
       lists_.Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
       const bool once = s_.packed_chunks() > 1;  // for all phases
       for (int64_t k = 0; once && k < s_.source_channels_; k += kKernelChunk) {
-        PackKernel(group, panel, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
+        PackKernel(unit, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
       }
       for (int64_t phase = 0; phase < t_.phases(); ++phase) {
         for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
           const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
           for (int64_t k = 0; k < sources; k += kKernelChunk) {
             float* packed = scratch.weights + (once ? (c + k) / kKernelChunk * s_.packed_floats() : 0);
-            if (!once) PackKernel(group, panel, c + k, scratch, packed);
-            TransformKernel(panel, c + k, packed, k, phase, phase + 1, scratch.kernels);
+            const int64_t coming = k + kKernelChunk;
+            if (!once) PackKernel(unit, c + k, scratch, packed);
+            TransformKernel(panel, c + k, packed, k, phase, phase + 1, scratch.kernels,
+                            once || coming >= sources ? packing::WeightRuns() : KernelRuns(unit, c + coming));
           }
+          packing::WeightRuns next = once ? packing::WeightRuns() : KernelRuns(unit, c + sources);
           for (int64_t point = 0; point < t_.points(); ++point) {
+            next.Prefetch(weight_, point + 1, t_.points());
             Multiply({panel, phase, point, c}, box, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
                      scratch);
           }
@@ -360,6 +384,7 @@ class DataRun {
   LineReader source_, weight_;
   LineWriter result_;
   bool serial_;
+  int64_t threads_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
