@@ -34,13 +34,19 @@ void GatherAndConvert(const char* from, int64_t count, int64_t step, kernels::co
   }
 }
 
-// Elements of 2 bytes, every second of them: converted with those between, which cost less than picking them out.
-void ConvertAndGatherSeconds(const char* from, int64_t count, kernels::convert::LoadRowFn convert, float* to) {
-  float chunk[kChunk];
-  for (int64_t i = 0; i < count; i += kChunk / 2) {
-    const int64_t run = std::min(kChunk / 2, count - i);
-    convert(reinterpret_cast<const uint16_t*>(from) + i * 2, 2 * run - 1, chunk);
-    kernels::Lines().every_second(chunk, 0, 1, run, to + i);
+// Rows of elements of 2 bytes, every second of them: picked out for several short rows before they are converted.
+void GatherSecondsAndConvert(const char* from, int64_t row_step, int64_t rows, int64_t count,
+                             kernels::convert::LoadRowFn convert, float* to) {
+  uint16_t chunk[kChunk];
+  const int64_t run = std::min(kChunk, count), rows_at_once = run < count ? 1 : kChunk / std::max<int64_t>(1, run);
+  for (int64_t r = 0; r < rows; r += rows_at_once) {
+    const uint16_t* row = reinterpret_cast<const uint16_t*>(from) + r * row_step;
+    const int64_t together = std::min(rows_at_once, rows - r);
+    for (int64_t i = 0; i < count; i += run) {
+      const int64_t picked = std::min(run, count - i);
+      kernels::Lines().every_second16(row + 2 * i, row_step, together, picked, chunk);
+      convert(chunk, together * picked, to + r * count + i);
+    }
   }
 }
 
@@ -124,6 +130,8 @@ void LineReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64
   if (dtype_ == numerics::DType::kFloat32 && step == 2) {
     kernels::Lines().every_second(reinterpret_cast<const float*>(base_) + offset, row_step, rows, count, to);
     if (!plain_) load_row_(to, rows * count, to);
+  } else if (numerics::ElementBytes(dtype_) == 2 && step == 2) {
+    GatherSecondsAndConvert(base_ + offset * 2, row_step, rows, count, load_row_, to);
   } else {
     const int64_t bytes = numerics::ElementBytes(dtype_);
     for (int64_t r = 0; r < rows; ++r)
@@ -143,7 +151,7 @@ void LineReader::FetchStrided(const char* from, int64_t count, int64_t step, flo
       if (!plain_) load_row_(to, count, to);
       return;
     case 2:
-      if (step == 2) return ConvertAndGatherSeconds(from, count, load_row_, to);
+      if (step == 2) return GatherSecondsAndConvert(from, 0, 1, count, load_row_, to);
       return GatherAndConvert<uint16_t>(from, count, step, load_row_, to);
     default:
       return GatherAndConvert<uint8_t>(from, count, step, load_row_, to);
