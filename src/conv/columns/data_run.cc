@@ -129,9 +129,12 @@ class DataRun {
       for (int64_t i = 0; i < panel.count; i += s_.lanes()) {
         const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), panel.count - i), s_.tiles_.vector_lanes);
         operands.b = pixels + i;
-        // While the first row panel is multiplied; with pairs each of the first two brings one channel of a pair.
-        const bool more = number < s_.a_term() && panel.first + ahead + i < plane_;
-        operands.ahead = more ? output_.Address(offset + number * p_.output.strides[1] + ahead + i) : operands.b;
+        // While the first row panel is multiplied; with pairs each of the first two brings one channel of a pair, or
+        // every other tile of the only one does, for its neighbour too.
+        const int64_t channel = panels > 1 ? number : i / s_.lanes() % s_.a_term();
+        const int64_t coming = ahead + i - (panels > 1 ? 0 : channel * s_.lanes());
+        const bool more = number < s_.a_term() && panel.first + coming < plane_;
+        operands.ahead = more ? output_.Address(offset + channel * p_.output.strides[1] + coming) : operands.b;
         operands.ahead_step = more ? s_.a_term() * p_.output.strides[1] * bytes : 0;
         operands.c = panel.products + first * s_.panel_ + i;
         s_.tiles_.tiles[vectors - 1].adjacent[count](operands, k > 0);
