@@ -101,6 +101,9 @@ class LineWriter {
   // offset + length); length > 2 * (count - 1).
   void StoreSeconds(int64_t offset, const float* line, int64_t count, int64_t length) const;
 
+  // Where element `offset` lies or would.
+  const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
+
   // Where lines of this step may be written without conversion, else nullptr.
   float* Direct(int64_t offset, int64_t step) const {
     return plain_ && step == 1 ? reinterpret_cast<float*>(base_) + offset : nullptr;

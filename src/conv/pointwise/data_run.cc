@@ -87,10 +87,7 @@ class DataRun {
       });
       c += s_.chunk_;
     } while (c < s_.source_channels_);
-    if (s_.spread_) return StoreSpread(block, piece, scratch);
-    ForEachPanel(piece, scratch, [&](const Panel& panel) {
-      if (!panel.placed || p_.rule.saturate) Store(block, panel);
-    });
+    if (s_.spread_) StoreSpread(block, piece, scratch);
   }
 
   template <class F>
@@ -246,7 +243,9 @@ class DataRun {
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles]{};
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
-    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype), result_bytes = sizeof(float);
+    const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate);
+    const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
+    const int64_t result_step = s_.result_.strides[1] * numerics::ElementBytes(s_.result_.dtype);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
@@ -260,15 +259,16 @@ class DataRun {
         // Meanwhile what comes next: planes are too far apart for the processor to foresee. With pairs each of the
         // first two row panels asks for one channel of a pair; the others for where the rows behind them are written.
         const bool more = p < s_.a_term() && !s_.picked_;
-        const int64_t behind = p + 1 < block.row_panels ? block.first_row(p + 1) * row_stride : panel.count;
-        operands.ahead = more     ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
-                         : placed ? static_cast<const void*>(tile->result + behind)
-                                  : operands.b;
-        operands.ahead_step = more ? s_.a_term() * stride * bytes : placed ? row_stride * result_bytes : 0;
+        const int64_t behind = p + 1 < block.row_panels ? block.first_row(p + 1) * s_.result_.strides[1] : panel.count;
+        operands.ahead = more               ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
+                         : placed || stored ? result_.Address(ResultOffset(block, panel.first + tile->at) + behind)
+                                            : operands.b;
+        operands.ahead_step = more ? s_.a_term() * stride * bytes : placed || stored ? result_step : 0;
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
       }
+      if (stored) Store(block, panel, row, rows);  // out of the L1
     }
   }
 
@@ -291,18 +291,18 @@ class DataRun {
     return listed;
   }
 
-  void Store(const Block& block, const Panel& panel) const {
+  void Store(const Block& block, const Panel& panel, int64_t first, int64_t rows) const {
     ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
-      const int64_t offset = ResultOffset(block, pixel), stride = s_.result_.strides[1];
+      const int64_t stride = s_.result_.strides[1], offset = ResultOffset(block, pixel) + first * stride;
       const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
-      float* line = panel.placed ? Results() + offset : panel.results + pixel - panel.first;
       const int64_t line_step = panel.placed ? stride : s_.piece_lanes();
+      float* line = panel.placed ? Results() + offset : panel.results + first * line_step + pixel - panel.first;
       float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
       if (direct != nullptr) {
-        return kernels::Lines().copy_rows(line, line_step, block.channels, run, direct, stride);
+        return kernels::Lines().copy_rows(line, line_step, rows, run, direct, stride);
       }
-      for (int64_t r = 0; r < block.channels; ++r, line += line_step) {
-        if (p_.has_bias) AddBias(block.group * s_.result_channels_ + block.first + r, run, line);
+      for (int64_t r = 0; r < rows; ++r, line += line_step) {
+        if (p_.has_bias) AddBias(block.group * s_.result_channels_ + block.first + first + r, run, line);
         result_.Store(offset + r * stride, &whole, 1, 1, line);
       }
     });
