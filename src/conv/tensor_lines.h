@@ -65,6 +65,13 @@ class LineReader {
     for (int64_t i = 0; i < count * bytes; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
   }
 
+  // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.
+  float Sum(int64_t offset, int64_t count) const {
+    const void* from = Address(offset);
+    return dtype_ == numerics::DType::kFloat32 ? kernels::Lines().sum(static_cast<const float*>(from), count)
+                                               : kernels::Lines().sum_bf16(static_cast<const uint16_t*>(from), count);
+  }
+
   // The elements themselves where lines of this step need no copy, else nullptr.
   const float* Direct(int64_t offset, int64_t step) const {
     return plain_ && !finite_only_ && step == 1 ? reinterpret_cast<const float*>(base_) + offset : nullptr;

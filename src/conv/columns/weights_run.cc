@@ -126,32 +126,36 @@ class WeightsRun {
     }
     if (in_place != nullptr) {
       const packing::Strip next = s_.strips_.At(std::min(end, s_.strips_.count() - 1));
-      const Ahead ahead{in_place + OutputOffset(next, FirstChannel(block)), next.pixels(), terms};
+      const Ahead ahead{output_.Address(OutputOffset(next, FirstChannel(block))), block.rows, next.pixels(), terms};
       return Multiply(block, {in_place, p_.output.strides[1], 0, block.rows}, listed, ahead, scratch);
     }
     // Converted a few at a time, so that they are still in the L1 when they are multiplied.
     const int64_t parts = base::CeilDiv(block.rows, s_.rows_at_once());
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = part * block.rows / parts, count = (part + 1) * block.rows / parts - first;
-      FetchRows(block, index, first, count, scratch.rows);
-      Multiply(block, {scratch.rows, s_.MostTerms(), first, count}, listed, {}, scratch);
+      FetchRows(block, index, first, count, scratch);
+      const Ahead ahead = s_.group_strips_ == 1 ? ComingRows(block, index, first + count, count, terms) : Ahead{};
+      Multiply(block, {scratch.rows, s_.MostTerms(), first, count}, listed, ahead, scratch);
     }
   }
 
   int64_t FirstChannel(const Block& block) const { return block.group * s_.output_channels_ + block.first_row; }
 
-  // Rows [first, first + count) of a group's strips; the next ones are asked for, as channels are too far apart for the
-  // processor to foresee them.
-  void FetchRows(const Block& block, int64_t index, int64_t first, int64_t count, float* to) const {
+  // Rows [first, first + count) of a group's strips; where these are several the next rows are asked for, as channels
+  // are too far apart for the processor to foresee them.
+  void FetchRows(const Block& block, int64_t index, int64_t first, int64_t count, const WeightsScratch& scratch) const {
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     const int64_t stride = p_.output.strides[1], next = first + count < block.rows ? first + count : 0;
+    float* sums = scratch.tiles + s_.products_floats() + first;
+    float* to = scratch.rows;
     for (int64_t i = begin; i < end; ++i) {
       const packing::Strip strip = s_.strips_.At(i);
       const int64_t coming = next > 0 ? i : std::min(i + s_.group_strips_, s_.strips_.count() - 1);
       const int64_t ahead = OutputOffset(s_.strips_.At(coming), FirstChannel(block) + next);
       const int64_t offset = OutputOffset(strip, FirstChannel(block) + first);
       for (int64_t r = 0; r < count; ++r) {
-        output_.Prefetch(ahead + r * stride, strip.pixels());
+        if (s_.group_strips_ > 1) output_.Prefetch(ahead + r * stride, strip.pixels());
+        if (s_.sums_ && s_.HasBias(block.number)) sums[r] += output_.Sum(offset + r * stride, strip.pixels());
         FetchOutput(strip, offset + r * stride, to + r * s_.MostTerms());
       }
       to += s_.Terms(strip);
@@ -233,7 +237,7 @@ class WeightsRun {
     for (int64_t row = 0; row < strip.rows; ++row) {
       kernels::Lines().copy_runs(scratch.slab + row * g.stride[1] * s_.slab_pitch_, scratch.run_offsets, block.runs,
                                  s_.run_, terms, s_.a_term() * g.stride[2], to, s_.lane_step_);
-      if (s_.HasBias(block.number)) {
+      if (s_.HasOnes(block.number)) {
         float* ones = to + s_.block_columns(block.runs);
         for (int64_t i = 0; i < terms; ++i) ones[i * s_.lane_step_] = 1;
       }
@@ -247,15 +251,26 @@ class WeightsRun {
     int64_t stride, first, count;
   };
 
-  // What the next product reads: `pixels` of each channel, from `first` on, to be asked for in calls of so many terms.
+  // What the next product reads: `pixels` of so many channels, from `first` on, to be asked for in calls of so many
+  // terms.
   struct Ahead {
-    const float* first;
-    int64_t pixels, terms;
+    const void* first = nullptr;
+    int64_t channels = 0, pixels = 0, terms = 0;
   };
+
+  // `count` rows behind those of strip `index` before `next`, or of the strip behind it.
+  Ahead ComingRows(const Block& block, int64_t index, int64_t next, int64_t count, int64_t terms) const {
+    const bool same = next < block.rows;
+    const packing::Strip strip = s_.strips_.At(same ? index : std::min(index + 1, s_.strips_.count() - 1));
+    const int64_t first = same ? next : 0;
+    return {output_.Address(OutputOffset(strip, FirstChannel(block) + first)), std::min(count, block.rows - first),
+            strip.pixels(), terms};
+  }
 
   void Multiply(const Block& block, const Rows& rows, int64_t run_count, const Ahead& ahead,
                 const WeightsScratch& scratch) const {
-    int64_t asked = ahead.first == nullptr ? rows.count : 0;  // channels
+    const int64_t bytes = numerics::ElementBytes(p_.output.dtype), channel_bytes = p_.output.strides[1] * bytes;
+    int64_t asked = 0;  // channels
     const packing::LanePanels& panels = s_.panels(block.number);
     for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
       const kernels::GatherTiles& tiles = panels.tiles(0, panel);
@@ -271,15 +286,15 @@ class WeightsRun {
       operands.b_step = s_.lane_step_;
       operands.result_offsets = scratch.result_offsets;
       operands.ahead_step = kCacheLine;
-      operands.ahead_terms = ahead.pixels * int64_t{sizeof(float)} / kCacheLine + 1;
-      operands.ahead_row = rows.stride * int64_t{sizeof(float)};
+      operands.ahead_terms = ahead.pixels * bytes / kCacheLine + 1;
+      operands.ahead_row = channel_bytes;
       const int64_t calls = base::CeilDiv(rows.count, tiles.most_rows);
       for (int64_t call = 0; call < calls; ++call) {
         const int64_t first = call * rows.count / calls, count = (call + 1) * rows.count / calls - first;
         operands.a = rows.at + first * rows.stride;
         operands.c = scratch.tiles + (rows.first + first) * s_.lane_step_ + panel * panels.panel_lanes();
-        const bool more = asked < rows.count;
-        if (more) operands.ahead = ahead.first + asked * rows.stride;
+        const bool more = asked < ahead.channels;
+        if (more) operands.ahead = static_cast<const char*>(ahead.first) + asked * channel_bytes;
         (more ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
         asked += ahead.terms / operands.ahead_terms;
       }
@@ -299,12 +314,14 @@ class WeightsRun {
   void Store(const Block& block, const float* tiles) const {
     const int64_t columns = s_.block_columns(block.runs);
     const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)};
+    const float* biases = s_.sums_ ? tiles + s_.products_floats() : tiles + columns;
+    const int64_t bias_step = s_.sums_ ? 1 : s_.lane_step_;
     bool nonfinite = false;
     for (int64_t r = 0; r < block.rows; ++r, tiles += s_.lane_step_) {
       nonfinite = nonfinite || kernels::Lines().any_nonfinite(tiles, columns);
       const int64_t channel = block.group * s_.output_channels_ + block.first_row + r;
       result_.Store(channel * p_.weight_result.strides[0] + s_.block_columns(block.first_run), &whole, 1, 1, tiles);
-      if (s_.HasBias(block.number) && !keep_bias_) StoreBias(p_, b_, channel, tiles[columns]);
+      if (s_.HasBias(block.number) && !keep_bias_) StoreBias(p_, b_, channel, biases[r * bias_step]);
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }

@@ -31,6 +31,7 @@ constexpr double kWorkAConvertedRow = 40;  // likewise; or one output channel of
 constexpr double kWorkARunVector = 3;      // copying one vector of a run
 constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
 constexpr double kWorkAConvertedElem = 0.8;
+constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
 constexpr double kWorkAnOutputRun = 120;  // of a channel, but a product's first: the processor foresees none
 constexpr double kWorkAStore = 1;         // of one result, also adding its partial results
 constexpr double kWorkATileVector = 2;
@@ -41,7 +42,8 @@ constexpr double kWorkAJob = 1500;
 
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : bias_((computation & kBiasFromOutput) != 0),
-      dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)) {
+      dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)),
+      sums_(bias_ && (dot_rate_ > 0 || problem.rule.input_rounding != numerics::InputRounding::kNone)) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -82,7 +84,7 @@ void WeightsStep::ChooseBlocks() {
   const int64_t last = runs_ - (lane_blocks_ - 1) * lane_block_;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   whole_panels_ = packing::LanePanels(block_columns(lane_block_), block_columns(lane_block_) + kMostLanes, list);
-  const int64_t last_columns = block_columns(last) + (bias_ ? 1 : 0);
+  const int64_t last_columns = block_columns(last) + (bias_ && !sums_ ? 1 : 0);
   last_panels_ = packing::LanePanels(last_columns, last_columns + kMostLanes, list);
   // An odd number of cache lines keeps pixels apart in the L1's sets.
   lane_step_ = RoundUp(std::max(whole_panels_.block_lanes(), last_panels_.block_lanes()), 16);
@@ -126,6 +128,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
            rows * (lane_blocks - 1) * kWorkAnElemAgain + (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
       (static_cast<double>(strips_.count()) - products) * rows * lane_blocks * kWorkAnOutputRun +
       (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
+      (sums_ ? rows * (pixels * kWorkASummedElem + static_cast<double>(strips_.count()) * kWorkASummedRow) : 0) +
       calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
       static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
   work_ *= static_cast<double>(g.groups);

@@ -3,9 +3,10 @@
 //   result[output channel][column] = sum over output pixels of output[output channel][pixel] * columns[pixel][column]
 // Columns are the lanes, and lie in the result as they do in vectors. Of the input a small padded slab is made, and of
 // that, piece by piece, the pixels' columns: rows of taps, copied side by side. Output is read where it stands, and the
-// next piece of it is asked for meanwhile. The bias gradient is one more column, of ones. With
-// BF16 dot products a term of the sum is a pair of pixels of a row; the slab then holds, at each position, its number
-// and the one a stride further on, and 0 completes the last pair of output.
+// next piece of it is asked for meanwhile. The bias gradient is one more column, of ones, or, where output is rounded
+// or paired, the sum of what was just read. With BF16 dot products a term of the sum is a pair of pixels of a row; the
+// slab then holds, at each position, its number and the one a stride further on, and 0 completes the last pair of
+// output.
 #ifndef CANOPY_CONV_COLUMNS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_COLUMNS_WEIGHTS_STEP_H_
 
@@ -24,7 +25,7 @@ struct WeightsScratch {
   float* line;     // of the input
   float* columns;  // [term][column]
   float* rows;     // [output channel][term] of a few, where output cannot be read in place
-  float* tiles;    // [output channel][column]
+  float* tiles;    // [output channel][column], then the sum of each output channel
   float* deep;     // sums of full runs of groups, like tiles
   int64_t* run_offsets;
   int64_t* row_offsets;
@@ -54,15 +55,18 @@ class WeightsStep : public Step {
   int64_t rows_at_once() const { return std::min<int64_t>(row_block_, whole_panels_.most_rows()); }
   int64_t block_columns(int64_t runs) const { return runs * run_; }
   bool HasBias(int64_t lane_block) const { return bias_ && lane_block + 1 == lane_blocks_; }
+  bool HasOnes(int64_t lane_block) const { return HasBias(lane_block) && !sums_; }
   const packing::LanePanels& panels(int64_t lane_block) const {
     return lane_block + 1 < lane_blocks_ ? whole_panels_ : last_panels_;
   }
   int64_t jobs(int64_t groups) const { return groups * row_blocks_ * lane_blocks_; }
-  int64_t tiles_floats() const { return row_block_ * lane_step_; }
+  int64_t products_floats() const { return row_block_ * lane_step_; }
+  int64_t tiles_floats() const { return products_floats() + (sums_ ? base::RoundUp(row_block_, int64_t{16}) : 0); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool bias_;                                                    // its gradient too
   double dot_rate_ = 0;                                          // 0: FP32 multiply-adds
+  bool sums_ = false;                                            // the bias gradient is summed apart
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
   bool zeros_ = false;                                           // are multiplied
   int64_t partner_ = 0;                                          // of a position in the slab: so far on

@@ -52,6 +52,7 @@ class WeightsRun {
     int64_t first_input, inputs;    // likewise
     int64_t group_input;            // first_input within its group
     int64_t columns;                // one more than taps where it has the bias
+    int64_t multiplied;             // of those
 
     bool HasBias(int64_t taps) const { return columns > inputs * taps; }
   };
@@ -77,13 +78,15 @@ class WeightsRun {
     const int64_t input = index % s_.input_blocks_ * s_.input_block_;
     const int64_t output = index / s_.input_blocks_ % s_.output_blocks_ * s_.output_block_;
     const int64_t group = index / (s_.input_blocks_ * s_.output_blocks_);
-    const int64_t inputs = std::min(s_.input_block_, s_.input_channels_ - input);
+    const int64_t inputs = std::min(s_.input_block_, s_.input_channels_ - input), taps = inputs * s_.taps_;
+    const bool bias = s_.bias_ && input == 0;
     return {group * s_.output_channels_ + output,
             std::min(s_.output_block_, s_.output_channels_ - output),
             group * s_.input_channels_ + input,
             inputs,
             input,
-            inputs * s_.taps_ + (s_.bias_ && input == 0 ? 1 : 0)};
+            taps + (bias ? 1 : 0),
+            taps + (bias && !s_.sums_ ? 1 : 0)};
   }
 
   void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
@@ -95,7 +98,7 @@ class WeightsRun {
     Clear(totals);
     Clear(scratch.tiles);
     ListTaps(block, scratch.tap_offsets);
-    if (block.HasBias(s_.taps_)) {
+    if (block.multiplied > block.inputs * s_.taps_) {
       const int64_t ones = block.inputs * s_.slab_floats_;
       scratch.tap_offsets[block.columns - 1] = ones;
       std::fill(scratch.slab + ones, scratch.slab + ones + s_.plane_floats(), 1.0f);
@@ -177,8 +180,12 @@ class WeightsRun {
 
   void TransposePixels(const Block& block, const Piece& piece, const WeightsScratch& scratch) const {
     const auto& strides = p_.output.strides;
+    float* sums = scratch.tiles + block.multiplied * s_.lane_step_;
     for (int64_t row = 0; row < piece.rows; ++row) {
       const int64_t offset = piece.offset + row * strides[3];
+      for (int64_t c = 0; c < block.outputs && block.multiplied < block.columns; ++c) {
+        sums[c] += output_.Sum(offset + c * strides[1], piece.columns);
+      }
       const int64_t* at = scratch.pixel_offsets + row * piece.columns;
       if (output_.Transpose(offset, strides[1], block.outputs, piece.columns, scratch.pixels, at)) continue;
       output_.CopyRows(offset, strides[1], block.outputs, piece.columns, scratch.rows, s_.piece_pixels());
@@ -203,7 +210,7 @@ class WeightsRun {
     operands.ahead_terms = base::CeilDiv(next.rows * next.columns * bytes, kCacheLine) + 1;
     operands.ahead_row = p_.output.strides[1] * bytes;
     int64_t asked = 0;  // channels
-    const int64_t columns = block.columns, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
+    const int64_t columns = block.multiplied, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
     for (int64_t lane = 0; lane < block.outputs; lane += width) {
       const int64_t vectors = base::CeilDiv(std::min(width, block.outputs - lane), s_.tiles_.vector_lanes);
       const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];

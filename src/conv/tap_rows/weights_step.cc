@@ -27,6 +27,7 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 constexpr double kEfficiency = 0.93;           // of the tiles
 constexpr double kWorkATransposedVector = 19;  // of output: channels often lie in the same sets of the L1
 constexpr double kWorkAConvertedVector = 3;
+constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
 constexpr double kWorkASlabElem = 0.3;
 constexpr double kWorkAPickedElem = 1;  // more where residues are picked apart
 constexpr double kWorkASlabRow = 40;
@@ -59,7 +60,9 @@ int64_t SlabFloatsAChannel(const Geometry& g) {
 }
 
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
-    : bias_((computation & kBiasFromOutput) != 0), tiles_(kernels::AllGatherTiles()) {
+    : bias_((computation & kBiasFromOutput) != 0),
+      sums_(bias_ && problem.rule.input_rounding != numerics::InputRounding::kNone),
+      tiles_(kernels::AllGatherTiles()) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -138,6 +141,9 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
           (columns / kEfficiency +
            static_cast<double>(input_blocks_) * (kWorkATransposedVector + (plain ? 0 : kWorkAConvertedVector))) +
       pieces * vectors * columns * (kWorkATileVector + kWorkATileCall / (static_cast<double>(panel_vectors_) * rows)) +
+      (sums_ ? static_cast<double>(output_channels_) *
+                   (pixels * kWorkASummedElem + pixels / static_cast<double>(piece_columns_) * kWorkASummedRow)
+             : 0) +
       strips * slab_rows *
           (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0)) +
            kWorkASlabRow) +

@@ -4,7 +4,8 @@
 // where a column is an input channel and a tap. Of the input under a strip of output a small padded slab is made, in
 // which every column is a shift, so that its factors are read where they stand: rows and positions lie apart by their
 // residues of the stride. Output is transposed piece by piece, for all columns at once, while the product before it
-// asks for it: so memory is hardly waited for. Sums are transposed last. The bias gradient is one more column, of ones.
+// asks for it: so memory is hardly waited for. Sums are transposed last. The bias gradient is one more column, of ones,
+// or, where output is rounded, of the sums of what is transposed.
 #ifndef CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 
@@ -64,7 +65,8 @@ class WeightsStep : public Step {
   int64_t piece_pixels() const { return piece_rows_ * piece_columns_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
-  bool bias_;  // its gradient too
+  bool bias_;          // its gradient too
+  bool sums_ = false;  // that is summed apart
   kernels::GatherTilesList tiles_;
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
   packing::Strips strips_;                                       // each has a slab
