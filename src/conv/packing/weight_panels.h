@@ -56,6 +56,7 @@ struct WeightRuns {
 
   // Asks for what is due after `done` of `all` steps, each of which asks.
   void Prefetch(const LineReader& reader, int64_t done, int64_t all) {
+    if (asked == count) return;
     for (const int64_t due = done * count / all; asked < due; ++asked) reader.Prefetch(offset + asked * stride, length);
   }
 
