@@ -14,9 +14,9 @@ constexpr int64_t kLeastDepthBlocks = 4;  // of a segment: less would be mostly 
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 constexpr double kOrientationMargin = 1.25;  // how much padding a friendlier store is worth
 
-constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
-constexpr double kWorkASegment = 60;      // starting a stretch of neighbours
-constexpr double kWorkAStride = 4;        // an element that has no neighbour beside it
+constexpr double kWorkAPackedElem = 2;  // gathering one element into a panel
+constexpr double kWorkASegment = 60;    // starting a stretch of neighbours
+constexpr double kWorkAStride = 4;      // an element that has no neighbour beside it
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkAStridedStore = 20;  // likewise, beside no neighbour
 

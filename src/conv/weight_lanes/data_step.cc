@@ -19,17 +19,16 @@ constexpr int64_t kTurnedFloats = 12 << 10;   // 48 KiB
 constexpr int64_t kMostUnit = 16;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
-constexpr double kWorkAWeight = 0.15;     // reading one from the last-level cache or memory
-constexpr double kWorkAConverted = 0.35;  // likewise, and converting it
-constexpr double kWorkAPair = 1;          // likewise, of two
-constexpr double kWorkAProduct = 0.4;     // transposing and adding one, gaps included
-constexpr double kWorkASum = 0.5;         // clearing and storing one
-constexpr double kWorkAPlane = 60;        // of results, copied as they are
-constexpr double kWorkAPlaneRow = 8;      // likewise
-constexpr double kWorkARow = 100;         // of results, otherwise
-constexpr double kWorkALaneAdded = 10;    // of an image
-constexpr double kWorkARowCopied = 25;    // of weights, where they are not whole vectors
+constexpr double kEfficiency = 0.96;    // of the tiles, operands in the L2
+constexpr double kWorkAWeight = 0.1;    // reading an FP32 one from the last-level cache or memory
+constexpr double kWorkAPair = 0.7;      // likewise of two, and putting them together
+constexpr double kWorkAProduct = 0.4;   // transposing and adding one, gaps included
+constexpr double kWorkASum = 0.5;       // clearing and storing one
+constexpr double kWorkAPlane = 60;      // of results, copied as they are
+constexpr double kWorkAPlaneRow = 8;    // likewise
+constexpr double kWorkARow = 100;       // of results, otherwise
+constexpr double kWorkALaneAdded = 10;  // of an image
+constexpr double kWorkARowCopied = 25;  // of weights, where they are not whole vectors
 constexpr double kWorkAJob = 400;
 constexpr double kWorkAPixel = 4;  // of output, copied alone
 constexpr double kWorkATileVector = 2;
@@ -72,8 +71,7 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const double height = static_cast<double>(g.input_size[1]);
   const bool copied = shifts_.stride == Extent3{1, 1, 1} && problem.input_result.dtype == numerics::DType::kFloat32 &&
                       problem.input_result.strides[4] == 1;
-  const bool plain = problem.weight.dtype == numerics::DType::kFloat32 &&
-                     problem.rule.input_rounding == numerics::InputRounding::kNone;
+  const bool wide = problem.weight.dtype == numerics::DType::kFloat32;
   const double sums = static_cast<double>(g.batch * g.group_input_channels() * shifts_.floats());
   const double added = (summed_ ? 0
                                 : lanes * static_cast<double>(batch_) *
@@ -86,8 +84,8 @@ double DataStep::Estimate(const ConvProblem& problem) const {
           rows * vectors * outputs * term / kEfficiency +
           lanes * outputs *
               (dot_rate_ > 0 ? kWorkAPair / 2
-               : plain       ? kWorkAWeight
-                             : kWorkAConverted) +
+               : wide        ? kWorkAWeight
+                             : 0) +
           (whole_ ? rows * outputs * kWorkAPixel : added) +
           chunks * (rows * vectors * kWorkATileVector + calls * panels * kWorkATileCall));
 }
