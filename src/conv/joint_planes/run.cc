@@ -11,12 +11,6 @@
 #include "kernels/planes/contract.h"
 
 namespace canopy::conv::joint_planes {
-namespace {
-
-constexpr int64_t kMostTerms = 256;  // of a sum before a second level
-
-}  // namespace
-
 // One run of one step.
 class JointRun {
  public:
@@ -35,6 +29,7 @@ class JointRun {
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
+        in_place_(direct_ && step.in_place_),
         kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
         data_(step.data()),
         weights_(step.weights()),
@@ -46,7 +41,7 @@ class JointRun {
     const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
-      direct_ = false;
+      direct_ = in_place_ = false;
       kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
       input_.TakeFiniteOnly();
@@ -96,8 +91,9 @@ class JointRun {
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
     const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
-    std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
+    if (!in_place_) std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
     std::fill(scratch.sums, scratch.line, 0.0f);
+    kernels::JointCall call{};
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
       Sheet next = SheetAt(item, first);
@@ -107,7 +103,7 @@ class JointRun {
         if (c + 1 == end) next = SheetAt(item + 1 == last ? item : item + 1, first);
         for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
           const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
-          AddBand(sheet, band, next, scratch, c - first);
+          AddBand(sheet, band, next, scratch, c - first, &call);
         }
       }
     }
@@ -122,16 +118,16 @@ class JointRun {
     return partial_ + s_.segments_ * g_.groups * (s_.weights() ? g_.taps() : 0) + segment * g_.groups;
   }
 
-  void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel) const {
-    LoadOutput(sheet, band, scratch, channel);
+  void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel,
+               kernels::JointCall* call) const {
+    if (!in_place_) LoadOutput(sheet, band, scratch, channel);
     const char* x = PlaceInput(sheet, band, scratch);
     char* result = PlaceResult(sheet, scratch);
     const std::vector<sheets::Pass>& passes = s_.passes(direct_);
     for (size_t i = 0; i < passes.size(); ++i) {
       const sheets::Pass& pass = passes[i];
-      kernels::JointCall call{};
-      SetAhead(next, band, static_cast<int64_t>(i), &call);
-      AddPass(pass, sheet, band, x, result, scratch, channel, &call);
+      SetAhead(next, band, static_cast<int64_t>(i), call);
+      AddPass(pass, sheet, band, x, result, scratch, channel, call);
     }
     if (data_ && !direct_) StoreResult(sheet, band, scratch);
   }
@@ -254,14 +250,23 @@ class JointRun {
     const bool pairs = s_.pairs(direct_);
     const int64_t width = g_.kernel[2];
     const int64_t tap = (h.kernel + pass.row * g_.stride[1]) * width + w.kernel + pass.column * g_.stride[2];
-    call->g = {
-        scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
-        s_.image_pitch_, s_.row_pitch_};
+    if (in_place_) {
+      const auto& strides = p_.output.strides;
+      const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
+      call->g = {output_.Direct(plane + band.first * strides[3]), strides[0], strides[3]};
+      call->above = band.first > 0;
+      call->below = band.first + band.rows < s_.rows_.positions;
+      if (bias_) call->bias = scratch.bias + channel;
+    } else {
+      call->g = {
+          scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
+          s_.image_pitch_, s_.row_pitch_};
+    }
     if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
     if (data_) {
       char* to = pass.last ? result : reinterpret_cast<char*>(scratch.results);
       call->result = RowsOf(direct_ && pass.last, to, p_.input_result, pass, band);
-      if (!pass.first) call->before = RowsOfSheet<const float>(scratch.results, pass);
+      call->before = pass.first ? kernels::JointRows<const float>{} : RowsOfSheet<const float>(scratch.results, pass);
     }
     call->taps = packed_ + sheet.channel * g_.taps() + tap;
     call->taps_row = g_.stride[1] * width;
@@ -276,6 +281,7 @@ class JointRun {
     call->vectors = base::CeilDiv(columns, floats);
     // In sheets there are zeros behind a row, or what nobody reads.
     call->last_lanes = direct_ ? static_cast<int>(columns % floats) : 0;
+    if (in_place_ && call->last_lanes == 0) call->last_lanes = static_cast<int>(floats);
     if (rows > 0 && columns > 0) RunParts(pass, *call);
   }
 
@@ -283,8 +289,9 @@ class JointRun {
   void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
     const bool pairs = s_.pairs(direct_);
-    const kernels::JointFn kernel = pairs ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
-                                          : kernels_->kernels[what][pass.rows][pass.columns];
+    const kernels::JointFn kernel = in_place_ ? kernels_->in_place[what]
+                                    : pairs   ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
+                                              : kernels_->kernels[what][pass.rows][pass.columns];
     if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = direct_ && pass.last ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
@@ -362,6 +369,7 @@ class JointRun {
   sheets::PlaneWriter input_result_;
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
+  bool in_place_;                         // so does the output's gradient
   const kernels::JointKernels* kernels_;  // for the form that these are then in
   bool data_, weights_, bias_;            // what is wanted now
   std::atomic<int>* nonfinite_;

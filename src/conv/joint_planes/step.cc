@@ -27,6 +27,7 @@ constexpr double kConversionWork = 4;  // more where elements are not plain FP32
 constexpr double kRowWork = 6;         // of a row's way, besides
 constexpr double kBlockWork = 16;      // of rows that a kernel takes at once
 constexpr double kPassWork = 60;
+constexpr double kInPlaceWork = 300;  // of a pass whose kernel looks for the edges itself
 constexpr double kImageWork = 40;
 constexpr double kOverhead = 1.2;
 
@@ -70,12 +71,25 @@ bool JointStep::HasKernels() const {
   });
 }
 
+bool JointStep::MeetsInPlace(const ConvProblem& problem) const {
+  const auto centred = [](const sheets::Reach& reach) {
+    return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
+           reach.positions == reach.outputs;
+  };
+  return kernels::JointPlanes(form_).in_place[kernels::kJointBoth] != nullptr &&
+         kernels::convert::FormRead(problem.output.dtype, problem.rule) == Form::kFloat32 && centred(rows_) &&
+         centred(columns_) && rows_.positions > kernels::kJointInPlaceRows &&
+         VectorsOf(kernels::kJointInPlaceRows) <= kMostTerms &&
+         (kernels::kJointInPlaceRows + 2) * row_pitch_ <= kSheetFloats;
+}
+
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
   direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() &&
             (!data() || !(rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
+  in_place_ = direct_ && MeetsInPlace(problem);
 }
 
 void JointStep::Cut(const Geometry& g) {
@@ -85,6 +99,10 @@ void JointStep::Cut(const Geometry& g) {
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
   bands_ = base::CeilDiv(rows_.positions, most);
   band_ = base::CeilDiv(rows_.positions, bands_);
+  if (in_place_ && (bands_ > 1 || VectorsOf(band_) > kMostTerms)) {
+    band_ = std::min(most, kMostTerms / VectorsOf(1));
+    band_ -= band_ % kernels::kJointInPlaceRows;
+  }
   bands_ = base::CeilDiv(rows_.positions, band_);
   image_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
   if (bands_ == 1) {
@@ -138,7 +156,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     return static_cast<double>(size[1]) * (kRowWork + vector * static_cast<double>(base::CeilDiv(size[2], lanes_)));
   };
   const bool split = g.stride[2] > 1;
-  double work = kImageWork + copies(problem.output, g.output_size, false);
+  double work = kImageWork + (in_place_ ? 0 : copies(problem.output, g.output_size, false));
   if (weights() && !direct_) work += copies(problem.input, g.input_size, split);
   if (data() && !direct_) work += copies(problem.input_result, g.input_size, split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
@@ -151,14 +169,15 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
     work += vectors * VectorWork(pass.rows, pass.columns, pass.first, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
             kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
-            kPassWork * static_cast<double>(bands_) / static_cast<double>(images_);
+            (in_place_ ? kInPlaceWork : kPassWork) * static_cast<double>(bands_) / static_cast<double>(images_);
   }
   return kOverhead * work * static_cast<double>(g.groups * g.batch * g.output_size[0]);
 }
 
 std::string JointStep::Describe() const {
-  return std::string(direct_ ? "the output" : "everything") + " in sheets of " + std::to_string(images_) + " images, " +
-         "bands of " + std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
+  const char* in_sheets = in_place_ ? "nothing" : direct_ ? "the output" : "everything";
+  return std::string(in_sheets) + " in sheets, " + std::to_string(images_) + " images at once, " + "bands of " +
+         std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
 }
 

@@ -2,7 +2,8 @@
 // Backward depthwise convolutions over plain planes in one pass: an output gradient is read once, and what a kernel
 // loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
 // summed on the way. Where kernels read and write the types in question themselves, the input is read and its gradient
-// written where they stand; else both lie in sheets too. With a stride, each residue of the input's rows and columns is
+// written where they stand, and the output's gradient read there under 3x3 kernels over planes of one size; else they
+// lie in sheets too. With a stride, each residue of the input's rows and columns is
 // a plane of its own, but kernels of three columns part even from odd columns in registers.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
@@ -16,6 +17,8 @@
 #include "kernels/convert/forms.h"
 
 namespace canopy::conv::joint_planes {
+
+constexpr int64_t kMostTerms = 256;  // of a sum before a second level
 
 // Of one tensor, what kernels ask memory for: its bytes from image to image, for each row of positions and each pass
 // over it, and for each vector.
@@ -48,6 +51,9 @@ class JointStep : public Step {
   // Whether there are kernels of the form for all passes.
   bool HasKernels() const;
 
+  // Whether the output's gradient lies as kernels in place read it.
+  bool MeetsInPlace(const ConvProblem& problem) const;
+
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
   const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
   void Lay(const ConvProblem& problem);
@@ -64,6 +70,7 @@ class JointStep : public Step {
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
+  bool in_place_ = false;         // so does the output's gradient
   int64_t row_pitch_ = 0;         // of all sheets
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves
   int64_t images_ = 1;            // of a sheet: several only where a band is a whole plane

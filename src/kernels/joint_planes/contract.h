@@ -48,6 +48,8 @@ struct JointCall {
   float* sums;
   int64_t sums_row, sums_column;
   JointAhead ahead[3];  // the last one's is written
+  bool above, below;    // for kernels in place: whether g has a row before the first, behind the last
+  float* bias;          // likewise; or nullptr
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -55,6 +57,13 @@ using JointFn = void (*)(const JointCall& call);
 // each v, even and odd columns in turn. Vectors of those of one parity, P, meet the kernel columns 0 and 2 under
 // g(n, y, v, r, 0) and g(n, y, v, r, 1), vectors of the others the kernel column 1 under the former where P are the
 // even ones, else under the latter. last_lanes then counts floats of x, and there is no `before`.
+
+// A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
+// stands. The middle row and column meet a position's own gradient, and what is not there is 0:
+//   g(n, y, v, r, s) = g.first[n*g.image + (y + 1 - r)*g.row + v*lanes + 1 - s].
+// *bias gets the sum of g over the call's positions. last_lanes is that of whole vectors too, there is no `before`, and
+// without `above` there are more than kJointInPlaceRows rows, with `below` a multiple of these.
+inline constexpr int kJointInPlaceRows = 4;
 
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;
@@ -75,6 +84,8 @@ struct JointKernels {
   // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where there are no tails, or where
   // the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
+
+  JointFn in_place[3];  // by JointResults; nullptr likewise
 };
 
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has

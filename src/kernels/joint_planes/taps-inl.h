@@ -114,9 +114,16 @@ class JointTaps {
   // The terms of one vector in each of kCount rows, of which `g` points to the first's.
   template <int kCount>
   HWY_INLINE void Add(const float* g, int64_t g_row, const JointVec (&x)[kCount], JointVec (&result)[kCount]) {
-    JointEach<(kCount + kRows - 1) * kColumns>([&](auto i) CANOPY_JOINT_LAMBDA {
-      constexpr int kRow = i / kColumns + 1 - kRows, kColumn = i % kColumns;
-      const JointVec gradient = LoadOnce(g + kRow * g_row - kColumn);
+    Add<kCount, 1 - kRows, kCount>(
+        [&](auto row, auto column) CANOPY_JOINT_LAMBDA { return LoadOnce(g + row * g_row - column); }, x, result);
+  }
+
+  // Likewise, of rows of g from kFirst to kEnd only, whose vectors `load` gives, by row and kernel column.
+  template <int kCount, int kFirst, int kEnd, class Load>
+  HWY_INLINE void Add(const Load& load, const JointVec (&x)[kCount], JointVec (&result)[kCount]) {
+    JointEach<(kEnd - kFirst) * kColumns>([&](auto i) CANOPY_JOINT_LAMBDA {
+      constexpr int kRow = i / kColumns + kFirst, kColumn = i % kColumns;
+      const JointVec gradient = load(std::integral_constant<int, kRow>(), std::integral_constant<int, kColumn>());
       JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
         if constexpr (y >= kRow && y < kRow + kRows) {
           Multiply<(y - kRow) * kColumns + kColumn, y % kSums>(gradient, x[y], &result[y]);

@@ -58,6 +58,32 @@ TEST_P(JointPlanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
   }
 }
 
+// Planes of output gradients that are read where they stand, some of them in several bands.
+TEST_P(JointPlanesAlgorithmTest, ReadsEveryOutputGradientOfPlanesWithoutSheets) {
+  const kernels::ScopedTarget scoped(GetParam());
+  const int64_t heights[] = {3, 5, 6, 7, 8, 14, 33, 67}, widths[] = {1, 2, 7, 14, 16, 17, 33, 80, 990};
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    Draw draw(seed);
+    Geometry g;
+    g.batch = draw(1, 3);
+    g.groups = g.input_channels = g.output_channels = draw(1, 3);
+    g.input_size = g.output_size = {draw(1, 2), heights[draw(0, 7)], widths[draw(0, 8)]};
+    g.kernel = {1, 3, 3};
+    g.pad_begin = {0, 1, 1};
+    const bool infinite = seed % 5 == 4;
+    Case c = PlainCase(g, seed, DType::kFloat32, &draw);
+    if (infinite) MakeOneInfinite(&c, seed);
+    const uint8_t wanted = infinite ? kAllGradients : kJointSets[seed % 4];
+    EXPECT_EQ(RunAlgorithm(&c, "joint_planes", wanted), wanted);
+    if (infinite) {
+      ExpectGradientClasses(c, "seed " + std::to_string(seed));
+    } else {
+      ExpectGradients(c, wanted, 0, 0, "seed " + std::to_string(seed));
+    }
+    if (HasFailure()) return;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, JointPlanesAlgorithmTest, testing::ValuesIn(kernels::MachineTargets()),
                          [](const auto& info) { return std::string(kernels::TargetName(info.param)); });
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per target: kernels of three rows and three columns that read the output's gradient where it stands.
+#if defined(CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
+#undef CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
+#else
+#define CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <atomic>
+#include <type_traits>
+
+#include "kernels/joint_planes/contract.h"
+#include "kernels/joint_planes/taps-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace canopy::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if !HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR
+
+// Lanes of a vector under which a kernel column meets what exists. Rows have four kinds of vectors: those between, the
+// first, the last, and the only one.
+class JointEdges {
+ public:
+  HWY_INLINE explicit JointEdges(size_t last_lanes) {
+    const JointTag d;
+    for (size_t kind = 0; kind < 4; ++kind) {
+      for (size_t s = 0; s < 3; ++s) {
+        const auto behind = hn::FirstN(d, kind >= 2 ? last_lanes + s - 1 : hn::Lanes(d));
+        seen_[kind][s] = kind % 2 == 1 && s == 2 ? hn::AndNot(hn::FirstN(d, 1), behind) : behind;
+      }
+    }
+  }
+  using Seen = hn::Mask<JointTag>[3];
+  HWY_INLINE const Seen& At(bool first, bool last) const { return seen_[(first ? 1 : 0) + (last ? 2 : 0)]; }
+
+ private:
+  Seen seen_[4];
+};
+
+template <bool kData, bool kWeights>
+void JointInPlace(const JointCall& call) {
+  const JointTag d;
+  constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(float));
+  const JointEdges edges(static_cast<size_t>(call.last_lanes));
+  const int64_t g_row = call.g.row, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
+  const int64_t vectors = call.vectors;
+  JointVec bias = hn::Zero(d);
+  JointTaps<Form::kFloat32, 3, 3, kData, kWeights> taps(call);
+  for (int64_t n = 0; n < call.images; ++n) {
+    const float* g = call.g.first + n * call.g.image;
+    const float* x = reinterpret_cast<const float*>(call.x.first + n * call.x.image);
+    float* to = reinterpret_cast<float*>(call.result.first + n * call.result.image);
+    const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
+               *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
+               *ahead2 = call.ahead[2].from + n * call.ahead[2].image;
+    // Some rows; is there one before them, one behind?
+    const auto add_rows = [&](auto count, auto above, auto below) CANOPY_JOINT_LAMBDA {
+      constexpr int kCount = count;
+      for (int64_t v = 0; v < vectors; ++v) {
+        const JointEdges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
+        const int64_t i = v * kJointLanes;
+        JointVec source[kCount], result[kCount];
+        JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
+          __builtin_prefetch(ahead0 + y * kLineBytes, 0, 3);
+          __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
+          if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
+          source[y] = result[y] = hn::Zero(d);
+        });
+        ahead0 += kCount * call.ahead[0].step;
+        ahead1 += kCount * call.ahead[1].step;
+        ahead2 += kCount * call.ahead[2].step;
+        constexpr int kFirst = above ? -2 : -1;
+        const auto load = [&](auto row, auto column) CANOPY_JOINT_LAMBDA {
+          // A position's input is loaded beside the first of its gradients: registers are short.
+          JointEach<(kWeights && column == 0 ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
+            constexpr bool kNow = y == row + 2 || (row == kFirst && y < row + 2);
+            if constexpr (kNow) source[y] = hn::MaskedLoad(seen[1], d, x + y * x_row + i);
+          });
+          const JointVec gradient = hn::MaskedLoad(seen[column], d, g + (row + 1) * g_row + i + 1 - column);
+          std::atomic_signal_fence(std::memory_order_seq_cst);  // see LoadOnce
+          if constexpr (column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
+          return gradient;
+        };
+        taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
+        if constexpr (kData) {
+          JointEach<kCount>([&](auto y)
+                                CANOPY_JOINT_LAMBDA { hn::BlendedStore(result[y], seen[1], d, to + y * to_row + i); });
+        }
+      }
+      g += kCount * g_row;
+      x += kCount * x_row;
+      to += kCount * to_row;
+    };
+    constexpr std::integral_constant<int, kJointInPlaceRows> kMany;
+    constexpr std::true_type kYes;
+    constexpr std::false_type kNo;
+    int64_t left = call.rows;
+    if (!call.above) {
+      add_rows(kMany, kNo, kYes);
+      left -= kMany;
+    }
+    for (; left > (call.below ? 0 : kMany.value); left -= kMany) add_rows(kMany, kYes, kYes);
+    if (call.below) continue;
+    if (left == 4) add_rows(kMany, kYes, kNo);
+    if (left == 3) add_rows(std::integral_constant<int, 3>(), kYes, kNo);
+    if (left == 2) add_rows(std::integral_constant<int, 2>(), kYes, kNo);
+    if (left == 1) add_rows(std::integral_constant<int, 1>(), kYes, kNo);
+  }
+  if constexpr (kWeights) taps.StoreSums(call);
+  if (call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
+}
+
+template <Form kForm>
+void FillJointInPlace(JointKernels* kernels) {
+  if constexpr (kForm == Form::kFloat32 && JointRowsAtOnce(3, 3, JointSpare(kForm)) == 4) {
+    kernels->in_place[kJointBoth] = &JointInPlace<true, true>;
+    kernels->in_place[kJointData] = &JointInPlace<true, false>;
+    kernels->in_place[kJointWeights] = &JointInPlace<false, true>;
+  }
+}
+
+#else
+
+template <Form kForm>
+void FillJointInPlace(JointKernels*) {}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace canopy::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
