@@ -26,10 +26,10 @@ constexpr int64_t kGroupedChannels = 64;                // of all groups of a jo
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they stay near
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;      // of the tiles, operands in the L2
-constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
-constexpr double kWorkAPackedWeight = 1;  // transposing one element
-constexpr double kWorkAFarWeight = 0.1;   // reading one that is packed already
+constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
+constexpr double kEfficiencyOfOne = 0.85;  // of tiles of one vector: a load for every multiply-add
+constexpr double kWorkAPackedWeight = 1;   // transposing one element
+constexpr double kWorkAFarWeight = 0.1;    // reading one that is packed already
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkACopiedElem = 0.5;  // likewise
 constexpr double kWorkAPickedElem = 8;    // more where elements lie apart

@@ -46,6 +46,21 @@ class GatherSums {
     }
   }
 
+  // kTerms terms at once, row by row: `row(r)` is where row r's first factor stands, its others behind.
+  template <int kTerms, class Row>
+  __attribute__((always_inline)) void AddTerms(const Row& row, const float* __restrict__ b, int64_t b_step) {
+    static_assert(kVectors == 1);
+    V lanes[kTerms];
+#pragma GCC unroll 4
+    for (int i = 0; i < kTerms; ++i) lanes[i] = Math::Load(b + i * b_step);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      const float* factors = row(r);
+#pragma GCC unroll 4
+      for (int i = 0; i < kTerms; ++i) sums_[r][0] = Math::MulAdd(Math::Broadcast(factors + i), lanes[i], sums_[r][0]);
+    }
+  }
+
   __attribute__((always_inline)) void Finish(float* __restrict__ c, const int64_t* __restrict__ offsets,
                                              bool accumulate) const {
 #pragma GCC unroll 16
@@ -136,6 +151,43 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
   sums.Finish(o.c, o.result_offsets, accumulate);
 }
 
+// With so many rows some of their addresses wait in memory or vector registers. A tile of one vector has time for that
+// once in a few terms only, and none to make them anew for each run.
+inline constexpr int kManyRows = 9, kTermsAtOnce = 4;
+
+template <class Math, int kRows>
+void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
+  GatherSums<Math, kRows, 1> sums;
+  sums.Clear();
+  const float* __restrict__ rows[kRows];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) rows[r] = o.a + o.row_offsets[r];
+  for (int64_t t = 0; t < o.run_count; ++t) {
+    const GatherRun run = o.runs[t];
+    const float* __restrict__ b = o.b + run.b;
+    const int64_t end = run.a + run.terms;
+    int64_t i = run.a;
+    for (; i + kTermsAtOnce <= end; i += kTermsAtOnce) {
+      sums.template AddTerms<kTermsAtOnce>([&rows, i](int r) { return rows[r] + i; }, b, o.b_step);
+      b += kTermsAtOnce * o.b_step;
+    }
+    for (; i < end; ++i) {
+      sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
+      b += o.b_step;
+    }
+  }
+  sums.Finish(o.c, o.result_offsets, accumulate);
+}
+
+template <class Math, int kRows, int kVectors>
+constexpr GatherGemmFn ScatteredTile() {
+  if constexpr (kVectors == 1 && kRows >= kManyRows) {
+    return &GatherScatteredColumn<Math, kRows>;
+  } else {
+    return &GatherScattered<Math, kRows, kVectors, false>;
+  }
+}
+
 template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
   GatherSums<Math, kRows, kVectors> sums;
@@ -177,7 +229,7 @@ GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
   GatherTiles tiles{};
   tiles.lanes = kVectors * Math::kLanes;
   tiles.most_rows = sizeof...(kRows);
-  ((tiles.scattered[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, false>,
+  ((tiles.scattered[kRows + 1] = ScatteredTile<Math, kRows + 1, kVectors>(),
     tiles.scattered_ahead[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, true>,
     tiles.adjacent[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false, false>,
     tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true, false>),
