@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/elements.h"
 #include "conv/channel_sum/run.h"
 
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/elements.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 #include "kernels/lines/contract.h"
@@ -16,9 +16,11 @@ namespace {
 constexpr int64_t kRun = 512;       // elements that share FP32 accumulators
 constexpr int64_t kBf16Run = 4096;  // likewise of BF16, in more accumulators
 constexpr int64_t kPixels = 32;     // that are added up in FP32 where channels lie side by side
+constexpr int64_t kShortRow = 256;  // elements of rows of which several channels' are added up at once
+constexpr int64_t kRows = 16;       // as many
 constexpr int64_t kChannels = 64;   // of a job, where their rows are short
 constexpr int64_t kMostAdjacent = 256, kLeastAdjacent = 32;  // likewise, where they lie side by side
-constexpr int64_t kShortRow = 1024, kLongRow = 8192;         // bytes
+constexpr int64_t kMediumRow = 1024, kLongRow = 8192;        // bytes
 
 struct Source {
   LineReader reader;
@@ -78,9 +80,10 @@ Source MergeRows(Source s) {
   return s;
 }
 
+// Of images [begin, end).
 template <class F>
-void ForEachRow(const Source& s, const F& visit) {
-  for (int64_t n = 0; n < s.batch; ++n) {
+void ForEachRow(const Source& s, int64_t begin, int64_t end, const F& visit) {
+  for (int64_t n = begin; n < end; ++n) {
     for (int64_t d = 0; d < s.size[0]; ++d) {
       for (int64_t h = 0; h < s.size[1]; ++h) visit(n * s.strides[0] + d * s.strides[2] + h * s.strides[3]);
     }
@@ -90,9 +93,30 @@ void ForEachRow(const Source& s, const F& visit) {
 // In the order of memory as far as it goes.
 void SumChannels(const Source& s, int64_t first, int64_t count, double* sums) {
   std::fill(sums, sums + count, 0.0);
-  ForEachRow(s, [&](int64_t offset) {
+  ForEachRow(s, 0, s.batch, [&](int64_t offset) {
     for (int64_t c = 0; c < count; ++c) sums[c] += SumRow(s, offset + (first + c) * s.strides[1], s.size[2]);
   });
+}
+
+// The same where rows are short: those of many channels at once, and of as many images as fill a run.
+void SumShortRows(const Source& s, int64_t first, int64_t count, double* sums) {
+  const int64_t length = s.size[2], step = s.strides[1];
+  const bool direct = s.reader.Direct(0, 1) != nullptr;
+  const int64_t together = direct ? kRun / std::max<int64_t>(16, base::RoundUp(length, 16)) : 1;  // images
+  float converted[kRows * kShortRow], partial[kRows];
+  std::fill(sums, sums + count, 0.0);
+  for (int64_t n = 0; n < s.batch; n += together) {
+    const int64_t images = std::min(together, s.batch - n);
+    ForEachRow(s, n, n + 1, [&](int64_t offset) {
+      for (int64_t c = 0; c < count; c += kRows) {
+        const int64_t rows = std::min(kRows, count - c), at = offset + (first + c) * step;
+        if (!direct) s.reader.CopyRows(at, step, rows, length, converted, length);
+        kernels::Lines().sum_rows(direct ? s.reader.Direct(at, 1) : converted, direct ? step : length, rows, length,
+                                  s.strides[0], images, partial);
+        for (int64_t r = 0; r < rows; ++r) sums[c + r] += partial[r];
+      }
+    });
+  }
 }
 
 // Channels side by side: vectors of them.
@@ -100,7 +124,7 @@ void SumAdjacentChannels(const Source& s, int64_t first, int64_t count, double* 
   static constexpr int64_t kSamePlace[kPixels] = {};
   float converted[kPixels * kMostAdjacent], partial[kMostAdjacent];
   std::fill(sums, sums + count, 0.0);
-  ForEachRow(s, [&](int64_t offset) {
+  ForEachRow(s, 0, s.batch, [&](int64_t offset) {
     for (int64_t w = 0; w < s.size[2]; w += kPixels) {
       const int64_t pixels = std::min(kPixels, s.size[2] - w), step = s.strides[4];
       const int64_t at = offset + first + w * step;
@@ -130,17 +154,18 @@ void RunChannelSum(const ConvProblem& problem, Computation computation, const Bu
   const auto store = [&](int64_t channel, double sum) {
     StoreBias(problem, buffers, channel, static_cast<float>(sum));
   };
-  const bool adjacent = source.strides[1] == 1 && source.strides[4] != 1;
+  const bool adjacent = source.strides[1] == 1 && (source.strides[4] != 1 || source.size[2] == 1);
+  const bool is_short = source.strides[4] == 1 && source.size[2] <= kShortRow;
   const int64_t row_bytes = source.size[2] * numerics::ElementBytes(source.dtype);
   // A channel's sum is the same in any block.
-  const int64_t channels = adjacent                ? AdjacentChannels(source.channels)
-                           : row_bytes < kShortRow ? kChannels
-                           : row_bytes < kLongRow  ? 8
-                                                   : 1;
+  const int64_t channels = adjacent                 ? AdjacentChannels(source.channels)
+                           : row_bytes < kMediumRow ? kChannels
+                           : row_bytes < kLongRow   ? 8
+                                                    : 1;
   exec::ParallelFor(base::CeilDiv(source.channels, channels), serial, [&](int64_t block, int) {
     const int64_t first = block * channels, count = std::min(channels, source.channels - first);
     double sums[kMostAdjacent];
-    (adjacent ? SumAdjacentChannels : SumChannels)(source, first, count, sums);
+    (adjacent ? SumAdjacentChannels : is_short ? SumShortRows : SumChannels)(source, first, count, sums);
     for (int64_t c = 0; c < count; ++c) store(first + c, sums[c]);
   });
 }

@@ -292,6 +292,47 @@ inline float SumLine(const float* line, int64_t count) {
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
 
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
+inline void SumRows(const float* from, int64_t row_step, int64_t rows, int64_t count, int64_t plane_step,
+                    int64_t planes, float* sums) {
+  for (int64_t r = 0; r < rows; ++r) {
+    sums[r] = 0;
+    for (int64_t p = 0; p < planes; ++p) sums[r] += SumLine(from + p * plane_step + r * row_step, count);
+  }
+}
+#else
+// A vector of partial sums for each of as many rows as it has lanes.
+inline void SumRows(const float* from, int64_t row_step, int64_t rows, int64_t count, int64_t plane_step,
+                    int64_t planes, float* sums) {
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  for (int64_t first = 0; first < rows; first += kLanes) {
+    const int64_t last = HWY_MIN(kLanes, rows - first) - 1;
+    hn::Vec<decltype(d)> v[kLanes];
+#pragma GCC unroll 16
+    for (int64_t r = 0; r < kLanes; ++r) v[r] = hn::Zero(d);
+    for (int64_t p = 0; p < planes; ++p) {
+      for (int64_t i = 0; i < count; i += kLanes) {
+        const auto present = hn::FirstN(d, static_cast<size_t>(HWY_MIN(kLanes, count - i)));
+        const float* row = from + first * row_step + p * plane_step + i;
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) {
+          v[r] = hn::Add(v[r], hn::MaskedLoad(present, d, row));
+          row += r < last ? row_step : 0;  // the last again for rows that are not there
+        }
+      }
+    }
+    TransposeSquare(d, v);
+#pragma GCC unroll 4
+    for (int64_t apart = kLanes / 2; apart > 0; apart /= 2) {
+#pragma GCC unroll 8
+      for (int64_t r = 0; r < apart; ++r) v[r] = hn::Add(v[r], v[r + apart]);
+    }
+    hn::BlendedStore(v[0], hn::FirstN(d, static_cast<size_t>(last + 1)), d, sums + first);
+  }
+}
+#endif
+
 #if HWY_TARGET == HWY_SCALAR
 inline float SumBf16Line(const uint16_t* line, int64_t count) {
   float sum = 0;
@@ -363,6 +404,7 @@ inline const LineKernels& LinesOfTarget() {
       &ZipUpper,
       &AnyNonfinite,
       &SumLine,
+      &SumRows,
       &SumBf16Line,
       &AddLine};
   return kernels;

@@ -84,7 +84,12 @@ struct LineKernels {
   // The sum of line[i], 0 <= i < count, in FP32, by partial sums in four vectors.
   float (*sum)(const float* line, int64_t count);
 
-  // Likewise of BF16 numbers.
+  // sums[r] = the sum of from[p * plane_step + r * row_step + i], 0 <= p < planes, 0 <= i < count, in FP32, for
+  // 0 <= r < rows. For short rows; the sum of one does not depend on the others.
+  void (*sum_rows)(const float* from, int64_t row_step, int64_t rows, int64_t count, int64_t plane_step, int64_t planes,
+                   float* sums);
+
+  // The sum of a line of BF16 numbers.
   float (*sum_bf16)(const uint16_t* line, int64_t count);
 
   // to[i] += from[i]; both aligned to 64 bytes, count a multiple of 16.

@@ -161,6 +161,27 @@ TEST_P(LinesTest, SumAddsItsElementsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, SumRowsAddsTheElementsOfEachRowAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t rows : {1, 3, 4, 8, 13, 16, 17, 35}) {
+    for (int64_t count : {1, 4, 9, 15, 16, 17, 49, 64, 100}) {
+      for (int64_t planes : {1, 3}) {
+        const int64_t row_step = count + 2, plane_step = rows * row_step + 5;
+        // Ends with the last element. Whole numbers: exact in any order.
+        std::vector<float> from(static_cast<size_t>((planes - 1) * plane_step + (rows - 1) * row_step + count));
+        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>((i * 37) % 101) - 50.0f;
+        std::vector<float> expected(static_cast<size_t>(rows)), sums(static_cast<size_t>(rows), 9.0f);
+        for (int64_t i = 0; i < planes * rows * count; ++i) {
+          const int64_t p = i / count / rows, r = i / count % rows;
+          expected[r] += from[p * plane_step + r * row_step + i % count];
+        }
+        Lines().sum_rows(from.data(), row_step, rows, count, plane_step, planes, sums.data());
+        EXPECT_EQ(sums, expected) << rows << " " << count << " " << planes;
+      }
+    }
+  }
+}
+
 template <class T>
 void ExpectEverySecond(void (*every_second)(const T*, int64_t, int64_t, int64_t, T*)) {
   for (int64_t rows : {1, 3}) {
