@@ -212,14 +212,17 @@ class DataRun {
         return one.first + (c.low[axis] + i) * one.step - box.first[axis + 1];
       };
       const Extent3 strides = {Stride(c, 0), Stride(c, 1), Stride(c, 2)};
+      const int64_t row_step = strides[2] * box.count[0] * shape.panel;
+      const int64_t result_step = c.axes[2]->step * box.count[0] * s_.cut_.tile_lanes;
       for (int64_t d = 0; d < c.count[0]; ++d) {
         for (int64_t h = 0; h < c.count[1]; ++h) {
-          for (int64_t w = 0; w < c.count[2]; ++w) {
-            const int64_t pixel = shape.Pixel(d * strides[0], h * strides[1], w * strides[2]);
-            const int64_t result = ((at(0, d) * box.count[2] + at(1, h)) * box.count[3] + at(2, w)) * box.count[0];
+          int64_t row = shape.Pixel(d * strides[0], h * strides[1], 0) * shape.panel;
+          int64_t result =
+              ((at(0, d) * box.count[2] + at(1, h)) * box.count[3] + at(2, 0)) * box.count[0] * s_.cut_.tile_lanes;
+          for (int64_t w = 0; w < c.count[2]; ++w, row += row_step, result += result_step) {
             for (int64_t n = 0; n < box.count[0]; ++n) {
-              *rows++ = (pixel + n) * shape.panel;
-              *results++ = (result + n) * s_.cut_.tile_lanes;
+              *rows++ = row + n * shape.panel;
+              *results++ = result + n * s_.cut_.tile_lanes;
             }
           }
         }
@@ -270,10 +273,12 @@ class DataRun {
     };
     int64_t listed = 0;
     for (const packing::AxisClass::Tap& d : c.axes[0]->taps) {
+      const int64_t depth = index(0, d);
       for (const packing::AxisClass::Tap& h : c.axes[1]->taps) {
+        const int64_t row = index(1, h), first_tap = (d.kernel * kernel[1] + h.kernel) * kernel[2];
         for (const packing::AxisClass::Tap& w : c.axes[2]->taps) {
-          const int64_t tap = (d.kernel * kernel[1] + h.kernel) * kernel[2] + w.kernel;
-          runs[listed++] = {shape.Pixel(index(0, d), index(1, h), index(2, w)) * shape.panel, tap * tap_step, terms};
+          runs[listed++] = {shape.Pixel(depth, row, index(2, w)) * shape.panel, (first_tap + w.kernel) * tap_step,
+                            terms};
         }
       }
     }

@@ -44,8 +44,9 @@ void CutPhase(const AxisPhase& phase, int64_t source_size, std::vector<AxisClass
 }  // namespace
 
 void AxisClass::Clip(int64_t begin, int64_t end, int64_t* low, int64_t* high) const {
-  *low = begin <= first ? 0 : std::min(count, CeilDiv(begin - first, step));
-  *high = end <= first ? 0 : std::min(count, CeilDiv(end - first, step));
+  const int64_t last = first + (count - 1) * step;
+  *low = begin <= first ? 0 : begin > last ? count : CeilDiv(begin - first, step);
+  *high = end <= first ? 0 : end > last ? count : CeilDiv(end - first, step);
   *high = std::max(*low, *high);
 }
 
