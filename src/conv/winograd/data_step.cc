@@ -44,6 +44,7 @@ constexpr double kWorkARun = 25;            // moving a pixel's channels where t
 constexpr double kWorkAWindowElem = 19;     // transforming one channel of a window, kernel or tile of 36 points
 constexpr double kWorkAKernelElem = 7;
 constexpr double kWorkATileElem = 10;
+constexpr double kWorkAListed = 25;  // finding the place of one pixel of a window or tile; boxes are alike
 constexpr double kWorkPoints = 36;
 constexpr double kNoRoom = 1e30;  // not to be chosen
 
@@ -263,7 +264,9 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const int64_t runs = (by_channels(source_) ? CeilDiv(source_channels_, kSlabChannels) : 0) +
                        (by_channels(result_) ? panels_.blocks() : 0);
   const double moves = positions * static_cast<double>(runs) * kWorkARun;
-  return (products + window_work + results + weights + moves) * static_cast<double>(g.groups);
+  const double listed = box_tiles * (windows_a_tile * static_cast<double>(tiling_.window()) +
+                                     static_cast<double>(tiling_.tile()) * phases);
+  return (products + window_work + results + weights + moves) * static_cast<double>(g.groups) + listed * kWorkAListed;
 }
 
 int64_t DataStep::SlabPixels(const packing::Extent4& box) const {
