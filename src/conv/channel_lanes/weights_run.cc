@@ -35,8 +35,9 @@ class WeightsRun {
 
  private:
   struct Block {
-    int64_t group, first_row, rows;  // channels of the group
-    int64_t lanes;                   // number of its lane block
+    int64_t group, groups;    // the first, how many
+    int64_t first_row, rows;  // channels of a group
+    int64_t lanes;            // number of its lane block
   };
 
   struct BoxSlabs {
@@ -51,7 +52,8 @@ class WeightsRun {
     block.lanes = index % lane_blocks;
     block.first_row = index / lane_blocks % s_.cut_.chunks * s_.cut_.chunk;
     block.rows = std::min(s_.cut_.chunk, s_.row_channels_ - block.first_row);
-    block.group = index / (lane_blocks * s_.cut_.chunks);
+    block.group = index / (lane_blocks * s_.cut_.chunks) * s_.cut_.groups;
+    block.groups = std::min(s_.cut_.groups, p_.geometry.groups - block.group);
     return block;
   }
 
@@ -90,11 +92,11 @@ class WeightsRun {
     }
     input.phases = s_.stride_[2];
     slabs.rows.first_channel = block.group * s_.row_channels_ + block.first_row;
-    slabs.rows.channels = block.rows;
-    slabs.rows.panel = s_.cut_.chunk;
+    slabs.rows.channels = block.groups * block.rows;
+    slabs.rows.panel = s_.row_panel(s_.cut_);
     slabs.lanes.first_channel = block.group * s_.lane_channels_ + panels.first(block.lanes);
-    slabs.lanes.channels = panels.channels(block.lanes);
-    slabs.lanes.panel = panels.panel_lanes();
+    slabs.lanes.channels = block.groups * panels.channels(block.lanes);
+    slabs.lanes.panel = s_.lane_panel(s_.cut_);
     float* input_to = s_.turned_ ? scratch.lanes : scratch.rows;
     float* output_to = s_.turned_ ? scratch.rows : scratch.lanes;
     if (s_.dot_rate_ > 0) {
@@ -104,8 +106,27 @@ class WeightsRun {
       packing::LoadSlab(input_, p_.input, input, scratch.lines, input_to);
       packing::LoadSlab(output_, p_.output, output, scratch.lines, output_to);
     }
+    FindTapRanges(box, input, scratch.ranges);
     for (int64_t panel = 0; panel < panels.panels(block.lanes); ++panel) {
       for (int64_t tap = 0; tap < s_.taps_; ++tap) MultiplyTap(block, box, slabs, panel, tap, tiles, scratch);
+    }
+  }
+
+  // For each axis and kernel offset along it, once for all taps: divisions take longer than all else here.
+  void FindTapRanges(const packing::Box& box, const packing::SlabShape& input, TapRange* ranges) const {
+    const Geometry& g = p_.geometry;
+    for (int axis = 0; axis < 3; ++axis) {
+      const int64_t begin = box.first[axis + 1], end = begin + box.count[axis + 1], stride = g.stride[axis];
+      for (int64_t k = 0; k < g.kernel[axis]; ++k) {
+        const int64_t shift = k * g.dilation[axis] - g.pad_begin[axis];
+        TapRange range;
+        range.low = shift + begin * stride >= 0 ? begin : base::CeilDiv(-shift, stride);
+        range.high = shift + (end - 1) * stride < g.input_size[axis] ? end
+                     : g.input_size[axis] <= shift                   ? 0
+                                                   : base::CeilDiv(g.input_size[axis] - shift, stride);
+        if (range.low < range.high) range.index = input.axes[axis].Index(range.low * stride + shift);
+        *ranges++ = range;
+      }
     }
   }
 
@@ -113,54 +134,49 @@ class WeightsRun {
                    float* sums, const WeightsScratch& scratch) const {
     const kernels::GatherTiles& tiles = s_.cut_.panels.tiles(block.lanes, panel);
     kernels::GatherOperands operands{};
-    operands.run_count = ListRuns(box, slabs, tap, scratch.runs);
+    operands.run_count = ListRuns(box, slabs, tap, scratch);
     if (operands.run_count == 0) return;
     const int64_t row = s_.taps_ * s_.cut_.panels.block_lanes();
+    const float* lanes = scratch.lanes + panel * slabs.lanes.PanelFloats();
+    float* to = sums + tap * s_.cut_.panels.block_lanes() + panel * s_.cut_.panels.panel_lanes();
     operands.runs = scratch.runs;
     operands.a_step = slabs.rows.panel;
-    operands.b = scratch.lanes + panel * slabs.lanes.PanelFloats();
     operands.b_step = slabs.lanes.panel;
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < tiles.most_rows; ++r) scratch.result_offsets[r] = r * row;
     const int64_t calls = base::CeilDiv(block.rows, tiles.most_rows);
-    for (int64_t call = 0; call < calls; ++call) {
-      const int64_t first = call * block.rows / calls, rows = (call + 1) * block.rows / calls - first;
-      operands.a = scratch.rows + first;
-      operands.c = sums + first * row + tap * s_.cut_.panels.block_lanes() + panel * slabs.lanes.panel;
-      tiles.adjacent[rows](operands, true);
+    for (int64_t i = 0; i < block.groups; ++i) {
+      operands.b = lanes + i * s_.lane_channels_;
+      for (int64_t call = 0; call < calls; ++call) {
+        const int64_t first = call * block.rows / calls, rows = (call + 1) * block.rows / calls - first;
+        operands.a = scratch.rows + i * s_.row_channels_ + first;
+        operands.c = to + i * s_.group_floats(s_.cut_) + first * row;
+        tiles.adjacent[rows](operands, true);
+      }
     }
   }
 
   // The box's positions whose pixel under `tap` exists, in stretches.
-  int64_t ListRuns(const packing::Box& box, const BoxSlabs& slabs, int64_t tap, kernels::GatherRun* runs) const {
+  int64_t ListRuns(const packing::Box& box, const BoxSlabs& slabs, int64_t tap, const WeightsScratch& scratch) const {
     const packing::SlabShape &input = s_.turned_ ? slabs.lanes : slabs.rows,
                              &output = s_.turned_ ? slabs.rows : slabs.lanes;
-    const Geometry& g = p_.geometry;
-    const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
-    Extent3 low, high, shift;
-    for (int axis = 0; axis < 3; ++axis) {
-      shift[axis] = at[axis] * g.dilation[axis] - g.pad_begin[axis];
-      const int64_t begin = box.first[axis + 1], end = begin + box.count[axis + 1];
-      low[axis] = shift[axis] >= 0 ? begin : std::max(begin, base::CeilDiv(-shift[axis], g.stride[axis]));
-      high[axis] = g.input_size[axis] <= shift[axis]
-                       ? 0
-                       : std::min(end, base::CeilDiv(g.input_size[axis] - shift[axis], g.stride[axis]));
-      if (low[axis] >= high[axis]) return 0;
-    }
-    Extent3 first;  // pixel in the slab
-    for (int axis = 0; axis < 3; ++axis) {
-      first[axis] = input.axes[axis].Index(low[axis] * g.stride[axis] + shift[axis]);
-    }
+    const Extent3& kernel = p_.geometry.kernel;
+    const TapRange& depths = scratch.ranges[tap / (kernel[1] * kernel[2])];
+    const TapRange& rows = scratch.ranges[kernel[0] + tap / kernel[2] % kernel[1]];
+    const TapRange& columns = scratch.ranges[kernel[0] + kernel[1] + tap % kernel[2]];
+    if (depths.low >= depths.high || rows.low >= rows.high || columns.low >= columns.high) return 0;
     const int64_t a_step = slabs.rows.panel, b_step = slabs.lanes.panel;
-    const int64_t columns = high[2] - low[2];
+    const int64_t terms = (columns.high - columns.low) * box.count[0];
+    const int64_t first = input.Pixel(0, 0, columns.index), input_row = input.Pixel(0, 1, 0);
+    const int64_t input_depth = input.Pixel(1, 0, 0);
+    kernels::GatherRun* runs = scratch.runs;
     int64_t listed = 0;
-    for (int64_t d = low[0]; d < high[0]; ++d) {
-      for (int64_t h = low[1]; h < high[1]; ++h) {
-        const int64_t from =
-            input.Pixel(first[0] + (d - low[0]) * s_.stride_[0], first[1] + (h - low[1]) * s_.stride_[1], first[2]);
-        const int64_t to = output.Pixel(d - box.first[1], h - box.first[2], low[2] - box.first[3]);
+    for (int64_t d = depths.low; d < depths.high; ++d) {
+      for (int64_t h = rows.low; h < rows.high; ++h) {
+        const int64_t from = first + (depths.index + (d - depths.low) * s_.stride_[0]) * input_depth +
+                             (rows.index + (h - rows.low) * s_.stride_[1]) * input_row;
+        const int64_t to = output.Pixel(d - box.first[1], h - box.first[2], columns.low - box.first[3]);
         const int64_t a = (s_.turned_ ? to : from) * a_step, b = (s_.turned_ ? from : to) * b_step;
-        const int64_t terms = columns * box.count[0];
         kernels::GatherRun* last = runs + listed - 1;
         if (listed > 0 && last->a + last->terms * a_step == a && last->b + last->terms * b_step == b) {
           last->terms += terms;
@@ -181,12 +197,18 @@ class WeightsRun {
     Store(BlockAt(block_index), sum, scratch);
   }
 
-  void Store(const Block& block, const float* tiles, const WeightsScratch& scratch) const {
+  void Store(const Block& block, const float* sums, const WeightsScratch& scratch) const {
+    for (int64_t i = 0; i < block.groups; ++i) {
+      StoreGroup(block, block.group + i, sums + i * s_.group_floats(s_.cut_), scratch);
+    }
+  }
+
+  void StoreGroup(const Block& block, int64_t group, const float* tiles, const WeightsScratch& scratch) const {
     const auto& strides = p_.weight_result.strides;
     const Extent3& kernel = p_.geometry.kernel;
     const int64_t row_stride = strides[s_.turned_ ? 0 : 1], lane_stride = strides[s_.turned_ ? 1 : 0];
     const int64_t lanes = s_.cut_.panels.block_lanes(), channels = s_.cut_.panels.channels(block.lanes);
-    const int64_t offset = block.group * p_.geometry.group_output_channels() * strides[0] +
+    const int64_t offset = group * p_.geometry.group_output_channels() * strides[0] +
                            s_.cut_.panels.first(block.lanes) * lane_stride + block.first_row * row_stride;
     if (strides[4] == 1 && strides[3] == kernel[2] && strides[2] == kernel[1] * kernel[2] && s_.taps_ > 1) {
       // Taps are one line, with the row channels where these are next.

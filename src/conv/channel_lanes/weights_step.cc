@@ -23,6 +23,7 @@ constexpr int64_t kRowFloats = 64 << 10;    // the rows' slab
 constexpr int64_t kLaneFloats = 72 << 10;   // the lanes'
 constexpr int64_t kVector = 16;
 constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kGroupedChannels = 64;  // of all groups of a job
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
@@ -34,7 +35,7 @@ constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAConvertedElem = 1.6;  // likewise
 constexpr double kWorkAPairedElem = 2.5;     // likewise
 constexpr double kWorkAPickedElem = 8;       // more where elements of input lie apart
-constexpr double kWorkAPlacedElem = 3;       // more where they are parted by the stride's phases
+constexpr double kWorkAPlacedElem = 1.2;     // more where they are parted by the stride's phases
 constexpr double kWorkAStore = 1;
 constexpr double kWorkATurnedStore = 0.8;  // more
 constexpr double kWorkAPartial = 1;        // adding one element of a partial result
@@ -55,6 +56,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
     classes_[axis] = packing::AxisClasses(g, axis, true);
     load_step_[axis] = packing::LoadStep(classes_[axis]);
     stride_[axis] = g.stride[axis] / load_step_[axis];
+    axis_taps_ += g.kernel[axis];
   }
   slab_elem_ = dot_rate_ > 0                                       ? kWorkAPairedElem
                : problem.output.dtype == numerics::DType::kFloat32 ? kWorkASlabElem
@@ -114,6 +116,13 @@ bool WeightsStep::Fits(const Cut& cut) const {
          lane_floats(cut) <= kLaneFloats;
 }
 
+// What groups share in a job costs each of them less: vectors of the slabs, and lists of positions.
+int64_t WeightsStep::GroupsTogether(const packing::LanePanels& panels, int64_t groups) const {
+  const int64_t most = kGroupedChannels / std::max<int64_t>({1, row_channels_, lane_channels_});
+  if (lane_channels_ > panels.panel_lanes() || most <= 1) return 1;
+  return std::max<int64_t>(1, CeilDiv(groups, CeilDiv(groups, most)));
+}
+
 WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& all_boxes, const Reach& reach,
                                       const packing::LanePanels& panels, int64_t most_channels) const {
   Cut cut;
@@ -123,6 +132,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
   cut.chunks = CeilDiv(row_channels_, most_channels);
   cut.chunk = cut.chunks == 0 ? 1 : std::min(row_channels_, RoundUp(CeilDiv(row_channels_, cut.chunks), 4));
   cut.chunks = CeilDiv(row_channels_, cut.chunk);
+  if (cut.chunks == 1) cut.groups = GroupsTogether(panels, g.groups);
   ChooseSegments(g, &cut);
   // Stretches of positions that a tap meets; whole planes are one where there is but one tap.
   const packing::Extent4& block = all_boxes.extent();
@@ -138,11 +148,12 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
   const double input_elem =
       slab_elem_ + (load_step_[2] > 1 ? kWorkAPickedElem : 0) + (stride_[2] > 1 ? kWorkAPlacedElem : 0);
   const double row_elems = rows * static_cast<double>(cut.panels.blocks());  // of a pixel
-  const double lane_elems = lanes * static_cast<double>(cut.chunks);
+  const double lane_elems =
+      cut.groups > 1 ? static_cast<double>(lane_channels_) : lanes * static_cast<double>(cut.chunks);
   const double sums = static_cast<double>(std::min<int64_t>(row_channels_, cut.panels.most_rows())) *
                       static_cast<double>(cut.panels.panel_lanes() / cut.panels.vector_lanes());  // of a tile
-  const double efficiency =
-      (row_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency) * std::clamp(sums / kSumsAtOnce, 1 / kSumsAtOnce, 1.0);
+  const double efficiency = std::min(row_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency,
+                                     kEfficiency * std::clamp(sums / kSumsAtOnce, 1 / kSumsAtOnce, 1.0));
   cut.work =
       reach.products * term * rows * vectors / efficiency +
       reach.pixels * (turned_ ? lane_elems : row_elems) * input_elem +
@@ -176,6 +187,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.runs = carver.Take<kernels::GatherRun>(box[1] * box[2]);
+  scratch.ranges = carver.Take<TapRange>(axis_taps_);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
