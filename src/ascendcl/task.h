@@ -12,6 +12,7 @@
 
 namespace canopy::ascendcl {
 
+// From the shortest on.
 enum class TaskLength : uint8_t {
   kSmall,  // below the parallel threshold: a thread that waits may run it itself, whatever else runs
   kBrief,  // so soon done that handing it over counts: a thread that waits may run it itself, where nothing else runs

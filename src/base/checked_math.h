@@ -41,6 +41,9 @@ class Checked {
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
+// The size of the fewest parts alike of at most `most`, or of one. REQUIRES: count > 0.
+constexpr int64_t PartSize(int64_t count, int64_t most) { return CeilDiv(count, CeilDiv(count, most > 1 ? most : 1)); }
+
 }  // namespace canopy::base
 
 #endif  // CANOPY_BASE_CHECKED_MATH_H_

@@ -117,6 +117,31 @@ TEST_P(AlgorithmsTest, SumBiasGradientsOverOutputsThatAreNotFinite) {
   }
 }
 
+// 65,536 terms of one sign, in planes of one column and in many small ones. Adding a number to a sum again and again
+// errs to one side: by up to 256 * 2^-25 of the sum where no more than 256 terms meet in an FP32 number, twice.
+TEST_P(AlgorithmsTest, SumLongBiasGradientsInShortParts) {
+  const char* name = kAlgorithms[GetParam()].name;
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    Geometry g;
+    g.batch = seed % 2 == 0 ? 64 : 16384;
+    g.input_channels = 3;
+    g.output_channels = 2;
+    g.input_size = g.output_size = seed % 2 == 0 ? Extent3{1, 1024, 1} : Extent3{1, 2, 2};
+    g.kernel = {1, 3, 3};
+    g.pad_begin = {0, 1, 1};
+    Draw draw(seed);
+    Case c = PlainCase(g, 1, seed < 2 ? DType::kFloat32 : DType::kBFloat16, &draw);
+    if (seed < 2) c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
+    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { c.output.Set(at, 0.1f); });
+    RunAlgorithm(&c, name, kBackwardWeights | kBiasFromOutput);
+    const double sum = 65536 * c.output.Get({0, 0, 0, 0, 0});
+    for (int64_t channel : {0, 1}) {
+      EXPECT_NEAR(c.bias_result.Get({0, channel, 0, 0, 0}), sum, sum * 2 * 256 / (1 << 25))
+          << name << ", seed " << seed;
+    }
+  }
+}
+
 // columns divided by the number of strips of an output that had none.
 TEST_P(AlgorithmsTest, PlanProblemsWithoutOutput) {
   for (uint32_t seed = 0; seed < 60; ++seed) {

@@ -116,11 +116,12 @@ bool WeightsStep::Fits(const Cut& cut) const {
          lane_floats(cut) <= kLaneFloats;
 }
 
-// What groups share in a job costs each of them less: vectors of the slabs, and lists of positions.
-int64_t WeightsStep::GroupsTogether(const packing::LanePanels& panels, int64_t groups) const {
+// What groups share in a job costs each of them less: vectors of the slabs, and lists of positions. Of at least `jobs`
+// jobs.
+int64_t WeightsStep::GroupsTogether(const packing::LanePanels& panels, int64_t groups, int64_t jobs) const {
+  if (lane_channels_ > panels.panel_lanes()) return 1;
   const int64_t most = kGroupedChannels / std::max<int64_t>({1, row_channels_, lane_channels_});
-  if (lane_channels_ > panels.panel_lanes() || most <= 1) return 1;
-  return std::max<int64_t>(1, CeilDiv(groups, CeilDiv(groups, most)));
+  return base::PartSize(groups, std::min(most, groups / std::max<int64_t>(1, jobs)));
 }
 
 WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& all_boxes, const Reach& reach,
@@ -132,8 +133,14 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
   cut.chunks = CeilDiv(row_channels_, most_channels);
   cut.chunk = cut.chunks == 0 ? 1 : std::min(row_channels_, RoundUp(CeilDiv(row_channels_, cut.chunks), 4));
   cut.chunks = CeilDiv(row_channels_, cut.chunk);
-  if (cut.chunks == 1) cut.groups = GroupsTogether(panels, g.groups);
+  const double all_products = reach.products * static_cast<double>(g.groups * row_channels_ * panels.vectors());
+  const int64_t jobs = all_products < kSerialWork ? 1 : CeilDiv(kEnoughJobs, std::max<int64_t>(1, all_boxes.count()));
+  if (cut.chunks == 1) cut.groups = GroupsTogether(panels, g.groups, jobs);
   ChooseSegments(g, &cut);
+  while (cut.groups > 1 && !Fits(cut)) {
+    cut.groups = base::PartSize(g.groups, cut.groups - 1);
+    ChooseSegments(g, &cut);
+  }
   // Stretches of positions that a tap meets; whole planes are one where there is but one tap.
   const packing::Extent4& block = all_boxes.extent();
   const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2]));
@@ -195,10 +202,10 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string WeightsStep::Describe() const {
   const packing::Extent4& box = cut_.boxes.extent();
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
-         "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.chunk) +
-         (turned_ ? " output by " : " input by ") + std::to_string(cut_.panels.block_lanes()) +
-         (turned_ ? " input" : " output") + " channels in panels of " + std::to_string(cut_.panels.panel_lanes()) +
-         ", " + std::to_string(cut_.segments) + " segments" +
+         "x" + std::to_string(box[3]) + ", " + std::to_string(cut_.groups) + " groups in blocks of " +
+         std::to_string(cut_.chunk) + (turned_ ? " output by " : " input by ") +
+         std::to_string(cut_.panels.block_lanes()) + (turned_ ? " input" : " output") + " channels in panels of " +
+         std::to_string(cut_.panels.panel_lanes()) + ", " + std::to_string(cut_.segments) + " segments" +
          (dot_rate_ > 0 ? ", BF16 dot products of pairs of images" : "");
 }
 

@@ -92,7 +92,7 @@ class WeightsStep : public Step {
   static bool Deep(const Cut& cut) { return cut.segment_boxes > kBoxesASum; }
   int64_t group_floats(const Cut& cut) const { return cut.chunk * taps_ * cut.panels.block_lanes(); }
   int64_t tiles_floats(const Cut& cut) const { return cut.groups * group_floats(cut); }
-  int64_t GroupsTogether(const packing::LanePanels& panels, int64_t groups) const;
+  int64_t GroupsTogether(const packing::LanePanels& panels, int64_t groups, int64_t jobs) const;
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   double dot_rate_ = 0;                                     // 0: FP32 multiply-adds

@@ -129,7 +129,7 @@ void SumAdjacentChannels(const Source& s, int64_t first, int64_t count, double* 
       const int64_t pixels = std::min(kPixels, s.size[2] - w), step = s.strides[4];
       const int64_t at = offset + first + w * step;
       // Short stretches of memory, which the processor does not foresee.
-      for (int64_t i = kPixels; i < 2 * kPixels; ++i) s.reader.Prefetch(at + i * step, count);
+      for (int64_t i = kPixels; i < 2 * kPixels && s.size[2] > 1; ++i) s.reader.Prefetch(at + i * step, count);
       std::fill(partial, partial + count, 0.0f);
       const float* rows = s.reader.Direct(at, 1);
       for (int64_t i = 0; i < pixels && rows == nullptr; ++i) {

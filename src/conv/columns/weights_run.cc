@@ -41,7 +41,7 @@ class WeightsRun {
     const bool serial = s_.work_ < kSerialWork;
     if (!s_.zeros_) return RunBlocks(serial);
     const auto take_finite = [this] {
-      keep_bias_ = true;  // it multiplies ones only
+      keep_bias_ = true;  // it is right already
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
       input_pairs_.TakeFiniteOnly();
@@ -146,7 +146,6 @@ class WeightsRun {
   void FetchRows(const Block& block, int64_t index, int64_t first, int64_t count, const WeightsScratch& scratch) const {
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     const int64_t stride = p_.output.strides[1], next = first + count < block.rows ? first + count : 0;
-    float* sums = scratch.tiles + s_.products_floats() + first;
     float* to = scratch.rows;
     for (int64_t i = begin; i < end; ++i) {
       const packing::Strip strip = s_.strips_.At(i);
@@ -155,10 +154,24 @@ class WeightsRun {
       const int64_t offset = OutputOffset(strip, FirstChannel(block) + first);
       for (int64_t r = 0; r < count; ++r) {
         if (s_.group_strips_ > 1) output_.Prefetch(ahead + r * stride, strip.pixels());
-        if (s_.sums_ && s_.HasBias(block.number)) sums[r] += output_.Sum(offset + r * stride, strip.pixels());
         FetchOutput(strip, offset + r * stride, to + r * s_.MostTerms());
       }
       to += s_.Terms(strip);
+    }
+    if (s_.sums_ && s_.HasBias(block.number)) {
+      AddBiases(block, begin, end, first, count, scratch.tiles + s_.products_floats() + first);
+    }
+  }
+
+  // Of strips [begin, end), which were just read.
+  void AddBiases(const Block& block, int64_t begin, int64_t end, int64_t first, int64_t count, float* sums) const {
+    for (int64_t r = first; r < first + count; ++r) {
+      float sum = 0;
+      for (int64_t i = begin; i < end; ++i) {
+        const packing::Strip strip = s_.strips_.At(i);
+        sum += output_.Sum(OutputOffset(strip, FirstChannel(block) + r), strip.pixels());
+      }
+      *sums++ += sum;
     }
   }
 

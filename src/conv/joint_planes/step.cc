@@ -76,7 +76,7 @@ bool JointStep::MeetsInPlace(const ConvProblem& problem) const {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
-  return kernels::JointPlanes(form_).in_place[kernels::kJointBoth] != nullptr &&
+  return kernels::JointPlanes(form_).in_place[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
          kernels::convert::FormRead(problem.output.dtype, problem.rule) == Form::kFloat32 && centred(rows_) &&
          centred(columns_) && rows_.positions > kernels::kJointInPlaceRows &&
          VectorsOf(kernels::kJointInPlaceRows) <= kMostTerms &&
@@ -176,7 +176,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
 
 std::string JointStep::Describe() const {
   const char* in_sheets = in_place_ ? "nothing" : direct_ ? "the output" : "everything";
-  return std::string(in_sheets) + " in sheets, " + std::to_string(images_) + " images at once, " + "bands of " +
+  return std::string(in_sheets) + " in sheets, " + std::to_string(images_) + " images at once, bands of " +
          std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
 }

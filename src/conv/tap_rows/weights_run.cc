@@ -38,7 +38,7 @@ class WeightsRun {
     const bool serial = s_.work_ < kSerialWork;
     if (!s_.zeros_) return RunBlocks(serial);
     const auto take_finite = [this] {
-      keep_bias_ = true;  // it multiplies ones only
+      keep_bias_ = true;  // it is right already
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
     };
@@ -180,16 +180,24 @@ class WeightsRun {
 
   void TransposePixels(const Block& block, const Piece& piece, const WeightsScratch& scratch) const {
     const auto& strides = p_.output.strides;
-    float* sums = scratch.tiles + block.multiplied * s_.lane_step_;
+    if (block.multiplied < block.columns) AddBiases(block, piece, scratch.tiles + block.multiplied * s_.lane_step_);
     for (int64_t row = 0; row < piece.rows; ++row) {
       const int64_t offset = piece.offset + row * strides[3];
-      for (int64_t c = 0; c < block.outputs && block.multiplied < block.columns; ++c) {
-        sums[c] += output_.Sum(offset + c * strides[1], piece.columns);
-      }
       const int64_t* at = scratch.pixel_offsets + row * piece.columns;
       if (output_.Transpose(offset, strides[1], block.outputs, piece.columns, scratch.pixels, at)) continue;
       output_.CopyRows(offset, strides[1], block.outputs, piece.columns, scratch.rows, s_.piece_pixels());
       kernels::Lines().transpose(scratch.rows, s_.piece_pixels(), block.outputs, piece.columns, scratch.pixels, at);
+    }
+  }
+
+  void AddBiases(const Block& block, const Piece& piece, float* sums) const {
+    const auto& strides = p_.output.strides;
+    const bool dense = strides[3] == piece.columns;  // rows are one line
+    const int64_t lines = dense ? 1 : piece.rows, length = dense ? piece.rows * piece.columns : piece.columns;
+    for (int64_t c = 0; c < block.outputs; ++c) {
+      float sum = 0;
+      for (int64_t i = 0; i < lines; ++i) sum += output_.Sum(piece.offset + c * strides[1] + i * strides[3], length);
+      sums[c] += sum;
     }
   }
 

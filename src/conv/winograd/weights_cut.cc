@@ -62,11 +62,6 @@ TransformCosts CostsOf(const WeightsShape& shape) {
   return costs;
 }
 
-// The size of pieces alike, of at most about `most`.
-int64_t Alike(int64_t count, int64_t most) {
-  return std::max<int64_t>(1, CeilDiv(count, CeilDiv(count, std::max<int64_t>(1, most))));
-}
-
 // Of the tensors that are read and written.
 double TensorBytes(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
@@ -129,17 +124,17 @@ TileBands WeightsStep::ChooseBands(int64_t most_tiles, int64_t most_depths) cons
   const auto pixels = [&](int axis, int64_t tiles) { return shape_.Reach(axis, tiles * shape_.tile[axis]); };
   Extent3 extent{1, 1, 1};
   const bool deep = shape_.depths > 1;
-  if (deep) extent[0] = Alike(grid_[0], most_depths);
+  if (deep) extent[0] = base::PartSize(grid_[0], most_depths);
   const int64_t most_columns = kMostBandPixels / (shape_.tile[2] * shape_.stride[1] * shape_.stride[2]);
-  extent[2] = Alike(grid_[2], deep ? std::min(most_columns, most_tiles / extent[0]) : most_columns);
+  extent[2] = base::PartSize(grid_[2], deep ? std::min(most_columns, most_tiles / extent[0]) : most_columns);
   const int64_t column_floats = pixels(2, extent[2]) * kWidestPanel;
   if (shape_.in_depth()) {
     const int64_t most = kSlabFloats / (column_floats * pixels(1, 1) * shape_.tile[0] * shape_.stride[0]);
-    extent[0] = Alike(grid_[0], std::max(kFewestBandTiles, most));
+    extent[0] = base::PartSize(grid_[0], std::max(kFewestBandTiles, most));
   }
   const int64_t slice_depths = shape_.in_depth() ? pixels(0, extent[0]) : 1;
   const int64_t most_rows = kSlabFloats / (column_floats * slice_depths * shape_.tile[1] * shape_.stride[1]);
-  extent[1] = Alike(grid_[1], deep ? std::min(most_rows, most_tiles / (extent[0] * extent[2])) : most_rows);
+  extent[1] = base::PartSize(grid_[1], deep ? std::min(most_rows, most_tiles / (extent[0] * extent[2])) : most_rows);
   for (int axis = 0; axis < 3; ++axis) extent[axis] = RoundUp(extent[axis], shape_.dilation[axis]);
   return TileBands(g_.batch, grid_, extent);
 }
