@@ -20,11 +20,6 @@ std::string VerboseText(const std::string& text, const conv::Plan* plan) {
               threads == 1 ? " thread;" : " threads;");
 }
 
-ascendcl::TaskLength LengthOf(const conv::Plan* plan) {
-  if (plan == nullptr || conv::IsSmall(*plan)) return ascendcl::TaskLength::kSmall;
-  return conv::IsBrief(*plan) ? ascendcl::TaskLength::kBrief : ascendcl::TaskLength::kLong;
-}
-
 }  // namespace
 
 aclnnStatus FileRefusal(const char* operator_name, const base::Status& status) noexcept {
@@ -55,7 +50,7 @@ aclnnStatus Launch(const char* operator_name, const Lowered& lowered, std::strin
     spec.workspace_bytes = conv::WorkspaceBytes(*plan);
     if (base::Verbosity() > 1) base::VerboseLine("canopy: plan of %s\n%s", text.c_str(), conv::Describe(*plan).c_str());
   }
-  spec.length = LengthOf(plan.get());
+  if (plan == nullptr || conv::IsSmall(*plan)) spec.length = ascendcl::TaskLength::kSmall;
   spec.run = std::make_shared<ConvRun>(operator_name, lowered, plan, VerboseText(text, plan.get()));
   aclOpExecutor* created = nullptr;
   const aclnnStatus code = nnopbase::CreateExecutor(spec, &created);
