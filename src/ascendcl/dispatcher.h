@@ -2,9 +2,9 @@
 // The one thread of a device that runs the work of its streams, so that parallel regions never compete. Started with
 // the first context of the device, stopped when the last one ends; in a child after a fork, started by the first work.
 //
-// It is slow to take work: a thread that queues some usually waits for it next, and then runs it itself, faster than
-// any hand-over. And it is slow to fall asleep for good: while calls keep coming it looks by itself now and then, so
-// that queueing work costs no system call.
+// It is slow to take small and brief work: a thread that queues some usually waits for it next, and then runs it
+// itself, faster than any hand-over. And it is slow to fall asleep for good: while calls keep coming it looks by itself
+// now and then, so that queueing such work costs no system call.
 #ifndef CANOPY_ASCENDCL_DISPATCHER_H_
 #define CANOPY_ASCENDCL_DISPATCHER_H_
 
@@ -28,7 +28,7 @@ struct Dispatcher {
   Sleep sleep = Sleep::kAwake;
   Stop stop = Stop::kNot;
   bool allowed = true;              // false at process exit: then threads that wait run everything themselves
-  bool hurry = false;               // somebody waits: take work at once
+  bool hurry = false;               // somebody waits: take small and brief work at once
   int64_t last_ready_ns = 0;        // when a stream last became ready
   pthread_t thread{};               // while the state is not kNone
   std::condition_variable wake;     // what the dispatcher sleeps on

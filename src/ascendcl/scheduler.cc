@@ -13,7 +13,7 @@ namespace {
 
 using Access = TaskQueueAccess;
 
-// How long work is left to the thread that queued it. A call that queues and one that waits lie a few
+// How long small and brief work is left to the thread that queued it. A call that queues and one that waits lie a few
 // microseconds apart.
 constexpr int64_t kPatienceNs = 10'000;
 
@@ -38,6 +38,8 @@ class Worklist {
   Stream* first_ = nullptr;
 };
 
+bool IsSoonDone(const Task& task) { return task.length != TaskLength::kLong; }
+
 void RemoveReady(Stream& stream) {
   if (!stream.ready) return;
   Device& device = *stream.device;
@@ -57,7 +59,7 @@ void MakeReady(Stream& stream) {
   }
   Dispatcher& dispatcher = device.dispatcher;
   dispatcher.last_ready_ns = std::max(dispatcher.last_ready_ns, Access::QueuedNs(*stream.head));
-  if (EnsureDispatcher(device) && dispatcher.sleep == Dispatcher::Sleep::kAsleep) {
+  if (EnsureDispatcher(device) && (!IsSoonDone(*stream.head) || dispatcher.sleep == Dispatcher::Sleep::kAsleep)) {
     WakeDispatcher(device, false);
   }
   if (stream.waiters > 0) stream.changed.notify_all();
@@ -220,7 +222,7 @@ void Enqueue(Stream& stream, Task& task) noexcept {
 Stream* TakeReady(Device& device, int64_t now_ns, bool hurry) noexcept {
   for (Stream* stream = device.first_ready; stream != nullptr; stream = stream->ready_next) {
     const Task& task = *stream->head;
-    if (!hurry && now_ns - Access::QueuedNs(*stream->head) < kPatienceNs) continue;
+    if (IsSoonDone(task) && !hurry && now_ns - Access::QueuedNs(*stream->head) < kPatienceNs) continue;
     if (task.length != TaskLength::kSmall && device.computing > 0) continue;
     RemoveReady(*stream);
     return stream;

@@ -21,8 +21,8 @@ struct Stream;
 // Appends the task; the stream owns it from here on.
 void Enqueue(Stream& stream, Task& task) noexcept;
 
-// The stream whose turn it is, taken off the ready list; nullptr: none. Work younger than a few microseconds
-// is left to the thread that queued it, unless `hurry`, and what is not small to the end of what runs.
+// The stream whose turn it is, taken off the ready list; nullptr: none. Small and brief work younger than a few
+// microseconds is left to the thread that queued it, unless `hurry`, and what is not small to the end of what runs.
 Stream* TakeReady(Device& device, int64_t now_ns, bool hurry) noexcept;
 
 // Runs the work at the stream's head. REQUIRES: the stream is ready. It may be freed when this returns, unless pinned.

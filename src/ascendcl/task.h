@@ -12,11 +12,11 @@
 
 namespace canopy::ascendcl {
 
-// Who waits may run a task itself: to wake the dispatcher and be woken by it takes longer than many a task, and another
-// processor's caches and clock have to warm up first.
+// From the shortest on.
 enum class TaskLength : uint8_t {
-  kSmall,  // below the parallel threshold: whatever else runs
-  kLong,   // where nothing else computes on the device
+  kSmall,  // below the parallel threshold: a thread that waits may run it itself, whatever else runs
+  kBrief,  // handing it over counts: a thread that waits may run it itself, where nothing else runs
+  kLong,   // the dispatcher's
 };
 
 // Intrusive, so that queueing allocates nothing.

@@ -20,13 +20,14 @@ constexpr int64_t kSpinNs = 20'000;
 // Where no dispatcher can be had, whoever waits looks after the device this often.
 constexpr int64_t kLookNs = 1'000'000;
 
-// Runs something the goal may be waiting for. False: that is up to others. What is not small may take too long
-// for a deadline.
+// Runs something the goal may be waiting for. False: that is up to others. What is brief may take too long for
+// a deadline.
 bool Help(Stream& stream, int64_t deadline_ns, RuntimeLock& lock) {
   Device& device = *stream.device;
   const bool alone = device.dispatcher.state == Dispatcher::State::kNone;
-  const bool free = device.computing == 0 && deadline_ns == kNever;
-  if (stream.ready && (stream.head->length == TaskLength::kSmall || free || alone)) {
+  const bool brief_too = device.computing == 0 && deadline_ns == kNever;
+  const TaskLength longest = alone ? TaskLength::kLong : brief_too ? TaskLength::kBrief : TaskLength::kSmall;
+  if (stream.ready && stream.head->length <= longest) {
     RunHead(stream, lock);
     return true;
   }

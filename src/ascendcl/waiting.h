@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a thread waits for a stream: it runs what it may itself, spins for a moment, then sleeps.
+// How a thread waits for a stream: it runs what is small or brief itself, spins for a moment, then sleeps.
 #ifndef CANOPY_ASCENDCL_WAITING_H_
 #define CANOPY_ASCENDCL_WAITING_H_
 

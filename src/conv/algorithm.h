@@ -50,6 +50,10 @@ extern const int kAlgorithmCount;
 // Work, in the units of Step::Work, below which a computation stays on one thread: about 33 microseconds.
 inline constexpr double kSerialWork = 250e3;
 
+// Work of a problem, likewise, below which it counts what handing it to another thread takes, 50 to 100 microseconds:
+// about 10 milliseconds on one thread.
+inline constexpr double kBriefWork = 75e6;
+
 }  // namespace canopy::conv
 
 #endif  // CANOPY_CONV_ALGORITHM_H_

@@ -76,6 +76,8 @@ uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.le
 
 bool IsSmall(const Plan& plan) { return plan.work < kSerialWork; }
 
+bool IsBrief(const Plan& plan) { return plan.work < kBriefWork; }
+
 int ThreadCount(const Plan& plan) { return IsSmall(plan) ? 1 : exec::ThreadCount(); }
 
 std::string Describe(const Plan& plan) {

@@ -26,6 +26,9 @@ uint64_t WorkspaceBytes(const Plan& plan);
 // Below the parallel threshold: cheaper to run in the thread that waits, whatever else runs.
 bool IsSmall(const Plan& plan);
 
+// So soon done that it is cheaper to run in the thread that waits, where nothing else runs.
+bool IsBrief(const Plan& plan);
+
 // Threads that Run uses, where no other region is open.
 int ThreadCount(const Plan& plan);
 

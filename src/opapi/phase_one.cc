@@ -20,6 +20,13 @@ std::string VerboseText(const std::string& text, const conv::Plan* plan) {
               threads == 1 ? " thread;" : " threads;");
 }
 
+ascendcl::TaskLength LengthOf(const conv::Plan* plan) {
+  if (plan == nullptr || conv::IsSmall(*plan)) return ascendcl::TaskLength::kSmall;
+  // One thread is faster where it is awake already; several are sooner placed by a thread of their own.
+  const bool brief = conv::IsBrief(*plan) || conv::ThreadCount(*plan) == 1;
+  return brief ? ascendcl::TaskLength::kBrief : ascendcl::TaskLength::kLong;
+}
+
 }  // namespace
 
 aclnnStatus FileRefusal(const char* operator_name, const base::Status& status) noexcept {
@@ -50,7 +57,7 @@ aclnnStatus Launch(const char* operator_name, const Lowered& lowered, std::strin
     spec.workspace_bytes = conv::WorkspaceBytes(*plan);
     if (base::Verbosity() > 1) base::VerboseLine("canopy: plan of %s\n%s", text.c_str(), conv::Describe(*plan).c_str());
   }
-  if (plan == nullptr || conv::IsSmall(*plan)) spec.length = ascendcl::TaskLength::kSmall;
+  spec.length = LengthOf(plan.get());
   spec.run = std::make_shared<ConvRun>(operator_name, lowered, plan, VerboseText(text, plan.get()));
   aclOpExecutor* created = nullptr;
   const aclnnStatus code = nnopbase::CreateExecutor(spec, &created);

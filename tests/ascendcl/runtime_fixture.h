@@ -57,7 +57,7 @@ class Gate {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-inline TaskLength LengthInTurn(uint32_t i) { return i % 2 == 0 ? TaskLength::kSmall : TaskLength::kLong; }
+inline TaskLength LengthInTurn(uint32_t i) { return static_cast<TaskLength>(i % 3); }
 
 // Work for a stream, which frees itself.
 class TestTask : public Task {

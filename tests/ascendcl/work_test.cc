@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace {
 class WorkTest : public RuntimeTest {};
 
 TEST_F(WorkTest, RunsWorkThatNobodyWaitsFor) {
-  for (const TaskLength length : {TaskLength::kSmall, TaskLength::kLong}) {
+  for (const TaskLength length : {TaskLength::kSmall, TaskLength::kBrief, TaskLength::kLong}) {
     Gate done;
     std::atomic<bool> ran{false};
     Queue(
@@ -41,17 +42,18 @@ TEST_F(WorkTest, RunsSmallWorkInTheThreadThatWaits) {
 }
 
 // Now and then the dispatcher is faster.
-TEST_F(WorkTest, RunsLongWorkInTheThreadThatWaits) {
+TEST_F(WorkTest, RunsBriefWorkInTheThreadThatWaits) {
   aclrtStream stream = NewStream();
   std::thread::id runner;
   for (int attempt = 0; attempt < 1000 && runner != std::this_thread::get_id(); ++attempt) {
-    Queue(stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; });
+    Queue(
+        stream, [&runner] { return runner = std::this_thread::get_id(), ACL_SUCCESS; }, TaskLength::kBrief);
     EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
   }
   EXPECT_EQ(runner, std::this_thread::get_id());
 }
 
-TEST_F(WorkTest, RunsLongWorkOfSeveralThreadsOneAtATime) {
+TEST_F(WorkTest, RunsBriefWorkOfSeveralThreadsOneAtATime) {
   aclrtContext context = nullptr;
   ASSERT_EQ(aclrtGetCurrentContext(&context), ACL_SUCCESS);
   std::atomic<int> running{0}, most{0}, ran{0};
@@ -67,7 +69,7 @@ TEST_F(WorkTest, RunsLongWorkOfSeveralThreadsOneAtATime) {
     threads.emplace_back([&, stream = NewStream()] {
       EXPECT_EQ(aclrtSetCurrentContext(context), ACL_SUCCESS);
       for (int j = 0; j < 200; ++j) {
-        Queue(stream, work);
+        Queue(stream, work, j % 4 != 0 ? TaskLength::kBrief : TaskLength::kLong);
         if (j % 2 == 0) {
           EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
         }
@@ -80,23 +82,35 @@ TEST_F(WorkTest, RunsLongWorkOfSeveralThreadsOneAtATime) {
   EXPECT_EQ(ran, 800);
 }
 
-TEST_F(WorkTest, RunsLongWorkOfSeveralStreamsOneAtATime) {
-  std::atomic<int> running{0}, most{0}, ran{0};
+TEST_F(WorkTest, RunsBriefWorkThatNobodyWaitsFor) {
+  Gate done;
+  Queue(
+      NewStream(), [done] { return done.Pass(), ACL_SUCCESS; }, TaskLength::kBrief);
+  done.AwaitArrival();
+  done.Open();
+  EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
+}
+
+TEST_F(WorkTest, RunsLargeWorkOnOneThreadOfTheDeviceOneAtATime) {
+  std::atomic<int> running{0};
+  std::atomic<int> most{0};
+  std::set<std::thread::id> runners;
   for (int i = 0; i < 8; ++i) {
     aclrtStream stream = NewStream();
     for (int j = 0; j < 5; ++j) {
       Queue(stream, [&] {
         most = std::max(most.load(), ++running);
+        runners.insert(std::this_thread::get_id());
         std::this_thread::yield();
         --running;
-        ++ran;
         return ACL_SUCCESS;
       });
     }
   }
   EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
   EXPECT_EQ(most, 1);
-  EXPECT_EQ(ran, 40);
+  EXPECT_EQ(runners.size(), 1U);
+  EXPECT_EQ(runners.count(std::this_thread::get_id()), 0U);
 }
 
 TEST_F(WorkTest, TakesTurnsWithOtherStreams) {

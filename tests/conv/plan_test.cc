@@ -104,6 +104,12 @@ TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {
   EXPECT_FALSE(IsSmall(*BuildPlan(Square(64, 56), nullptr)));
 }
 
+TEST(PlanTest, AProblemOfMillisecondsIsBriefAndALargeOneIsNot) {
+  EXPECT_TRUE(IsBrief(*BuildPlan(Square(64, 28), nullptr)));
+  EXPECT_FALSE(IsSmall(*BuildPlan(Square(64, 28), nullptr)));
+  EXPECT_FALSE(IsBrief(*BuildPlan(Square(256, 112), nullptr)));
+}
+
 TEST(PlanCacheTest, FindsWhatWasInsertedByTheWholeProblem) {
   PlanCache cache(8);
   std::shared_ptr<const Plan> plan = BuildPlan(Square(8, 9), nullptr);
