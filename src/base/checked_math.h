@@ -41,8 +41,10 @@ class Checked {
 constexpr int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
-// The size of the fewest parts alike of at most `most`, or of one. REQUIRES: count > 0.
-constexpr int64_t PartSize(int64_t count, int64_t most) { return CeilDiv(count, CeilDiv(count, most > 1 ? most : 1)); }
+// The size of the fewest parts alike of at most `most`, or of one; 1 for nothing. REQUIRES: count >= 0.
+constexpr int64_t PartSize(int64_t count, int64_t most) {
+  return count == 0 ? 1 : CeilDiv(count, CeilDiv(count, most > 1 ? most : 1));
+}
 
 }  // namespace canopy::base
 

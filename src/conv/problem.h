@@ -71,6 +71,11 @@ struct ConvProblem {
   bool IsPlain(const Operand& operand) const {
     return operand.dtype == numerics::DType::kFloat32 && rule == numerics::NumericRule{};
   }
+  // Whether who reads the operand for products can sum its elements unrounded too: FP32 ones stand in memory as they
+  // are, others are rounded on the way.
+  bool ReadsUnrounded(const Operand& operand) const {
+    return operand.dtype == numerics::DType::kFloat32 || rule.input_rounding == numerics::InputRounding::kNone;
+  }
 
   // Read, where a wanted computation reads them.
   Operand input, weight, output, bias;

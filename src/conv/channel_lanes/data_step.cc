@@ -100,7 +100,7 @@ int64_t DataStep::GroupsTogether(const packing::LanePanels& panels, int64_t grou
   const bool paired_across = dot_rate_ > 0 && source_channels_ % 2 != 0;
   if (result_channels_ > panels.panel_lanes() || source_channels_ > chunk_ || paired_across) return 1;
   const int64_t most = kGroupedChannels / std::max<int64_t>({1, source_channels_, result_channels_});
-  return most <= 1 ? 1 : std::max<int64_t>(1, CeilDiv(groups, CeilDiv(groups, most)));
+  return base::PartSize(groups, most);
 }
 
 // Only cut where its boxes would be those of `known`.

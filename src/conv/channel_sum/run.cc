@@ -44,10 +44,7 @@ Source SourceOf(const ConvProblem& p, Computation computation, const Buffers& b)
 
 double SumBf16Row(const Source& s, int64_t offset, int64_t count) {
   double sum = 0;
-  for (int64_t i = 0; i < count; i += kBf16Run) {
-    sum += kernels::Lines().sum_bf16(static_cast<const uint16_t*>(s.reader.Address(offset + i)),
-                                     std::min(kBf16Run, count - i));
-  }
+  for (int64_t i = 0; i < count; i += kBf16Run) sum += s.reader.Sum(offset + i, std::min(kBf16Run, count - i));
   return sum;
 }
 

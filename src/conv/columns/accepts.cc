@@ -30,8 +30,7 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
   if (g.taps() == 0) return "the kernel is empty";
   if (weights && *std::min_element(g.output_size.begin(), g.output_size.end()) <= 0) return "there is no output";
   if (bias && g.group_input_channels() == 0) return "there is nothing to sum";
-  const bool rounded = problem.rule.input_rounding != numerics::InputRounding::kNone;
-  if (bias && rounded && problem.output.dtype != numerics::DType::kFloat32) return "the bias gradient is not rounded";
+  if (bias && !problem.ReadsUnrounded(problem.output)) return "the bias gradient is not rounded";
   if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
     return "the kernel has more than 1024 offsets";
   }

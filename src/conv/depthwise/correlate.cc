@@ -16,9 +16,6 @@ using kernels::StencilRows;
 // The least i with i * step >= value.
 int64_t CeilDiv(int64_t value, int64_t step) { return value > 0 ? base::CeilDiv(value, step) : -(-value / step); }
 
-// The size of the parts of `count` when it is cut into as few of at most `most` as it takes, evenly.
-int64_t PartSize(int64_t count, int64_t most) { return base::CeilDiv(count, base::CeilDiv(count, most)); }
-
 // Results a0 + a * result_stride and taps i0 + i * tap_stride meet at source row base + (a + i) * step, which is the
 // form that a kernel takes. There are result_stride times tap_stride such classes.
 struct Classes {
@@ -44,7 +41,7 @@ void ForEachCall(const AxisLaw& law, const Classes& classes, const RowKernels& k
                  const F& visit) {
   for (int64_t a0 = 0; a0 < std::min(classes.result_stride, law.results.count); ++a0) {
     const int64_t results = base::CeilDiv(law.results.count - a0, classes.result_stride);
-    const int64_t size = PartSize(results, most_rows);
+    const int64_t size = base::PartSize(results, most_rows);
     for (int64_t a = 0; a < results;) {
       const int rows = kernels.Rows(std::min(size, results - a));
       const int most_taps = (group ? kernels.group(rows) : kernels.single(rows)).most_taps;
@@ -56,7 +53,7 @@ void ForEachCall(const AxisLaw& law, const Classes& classes, const RowKernels& k
         const int64_t low = std::clamp<int64_t>(CeilDiv(-base, classes.step) - (a + rows - 1), 0, taps);
         const int64_t high = std::clamp(CeilDiv(law.source_size - base, classes.step) - a, low, taps);
         if (low == high) continue;
-        const int64_t part = PartSize(high - low, most_taps);
+        const int64_t part = base::PartSize(high - low, most_taps);
         for (int64_t i = low; i < high; i += part) {
           call.tap = i0 + i * classes.tap_stride;
           call.taps = std::min(part, high - i);
@@ -90,7 +87,7 @@ struct Steps {
 // The rows of most calls, once blocks are evened out.
 int EvenRows(const AxisLaw& law, const Classes& classes, int most, const RowKernels& kernels) {
   const int64_t results = base::CeilDiv(law.results.count, classes.result_stride);
-  return results > 0 ? kernels.Rows(PartSize(results, most)) : 1;
+  return results > 0 ? kernels.Rows(base::PartSize(results, most)) : 1;
 }
 
 class Correlator {

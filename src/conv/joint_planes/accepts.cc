@@ -21,8 +21,7 @@ std::string Accepts(const ConvProblem& problem, Computation computation) {
     return "pixels do not lie side by side";
   }
   const bool bias = (computation & kBiasFromOutput) != 0;
-  const bool rounded = problem.rule.input_rounding != numerics::InputRounding::kNone;
-  if (bias && rounded && problem.output.dtype != numerics::DType::kFloat32) return "the bias gradient is not rounded";
+  if (bias && !problem.ReadsUnrounded(problem.output)) return "the bias gradient is not rounded";
   return "";
 }
 

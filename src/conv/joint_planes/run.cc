@@ -11,6 +11,7 @@
 #include "kernels/planes/contract.h"
 
 namespace canopy::conv::joint_planes {
+
 // One run of one step.
 class JointRun {
  public:

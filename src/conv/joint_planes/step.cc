@@ -107,8 +107,7 @@ void JointStep::Cut(const Geometry& g) {
   image_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
   if (bands_ == 1) {
     const int64_t fit = std::min(kSheetFloats / (sheets * image_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
-    images_ = std::clamp<int64_t>(fit, 1, g.batch);
-    images_ = base::CeilDiv(g.batch, base::CeilDiv(g.batch, images_));
+    images_ = base::PartSize(g.batch, fit);
   }
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
   front_ = base::RoundUp(std::max<int64_t>(0, columns_.before), lanes_);

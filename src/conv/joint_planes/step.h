@@ -18,7 +18,7 @@
 
 namespace canopy::conv::joint_planes {
 
-constexpr int64_t kMostTerms = 256;  // of a sum before a second level
+inline constexpr int64_t kMostTerms = 256;  // of a sum before a second level
 
 // Of one tensor, what kernels ask memory for: its bytes from image to image, for each row of positions and each pass
 // over it, and for each vector.

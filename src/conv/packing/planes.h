@@ -31,8 +31,7 @@ struct Pieces {
   Pieces(int64_t batch, int64_t plane_pixels, int64_t most, int64_t multiple_pixels)
       : images(batch), plane(plane_pixels), multiple(multiple_pixels) {
     if (most > multiple) most -= most % multiple;
-    pixels = plane == 0 ? 0 : base::CeilDiv(plane, base::CeilDiv(plane, most));
-    pixels = std::min(plane, base::RoundUp(pixels, multiple));
+    pixels = std::min(plane, base::RoundUp(base::PartSize(plane, most), multiple));
     a_plane = plane == 0 ? 0 : base::CeilDiv(plane, pixels);
   }
 

@@ -40,10 +40,6 @@ constexpr double kWorkAStride = 3;        // more where it has no neighbour besi
 constexpr double kWorkATileVector = 2;    // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
 
-int64_t EvenBlock(int64_t whole, int64_t most) {
-  return whole == 0 ? 1 : CeilDiv(whole, CeilDiv(whole, std::max<int64_t>(1, most)));
-}
-
 // The phases of one axis and the residues that no tap reaches.
 std::vector<AxisPhase> WholeAxis(const Geometry& g, int axis, bool forward) {
   if (forward) return ForwardPhases(g, axis);
@@ -126,8 +122,8 @@ void DataStep::Cut() {
   const int64_t chunks = CeilDiv(source_channels_, kMostChunk);
   chunk_ = CeilDiv(source_channels_, std::max<int64_t>(1, chunks));
   const int64_t results = static_cast<int64_t>(phases_.size()) * result_channels_;
-  columns_ =
-      EvenBlock(walk_[2], std::min(kMostColumns, std::max<int64_t>(64, kResultFloats / std::max<int64_t>(1, results))));
+  columns_ = base::PartSize(
+      walk_[2], std::min(kMostColumns, std::max<int64_t>(64, kResultFloats / std::max<int64_t>(1, results))));
   pitch_ = columns_ + span_[2];
   if (columns_ == walk_[2]) {
     const int64_t before = -least_[2], behind = pitch_ + least_[2] - source_size_[2];
@@ -136,7 +132,7 @@ void DataStep::Cut() {
   }
   const int64_t by_results = kResultFloats / std::max<int64_t>(1, results * pitch_);
   const int64_t by_slab = kSlabFloats / std::max<int64_t>(1, chunk_ * (1 + span_[0]) * pitch_) - span_[1];
-  rows_ = EvenBlock(walk_[1], std::min(by_results, by_slab));
+  rows_ = base::PartSize(walk_[1], std::min(by_results, by_slab));
 }
 
 void DataStep::ShareOut(const Geometry& g) {

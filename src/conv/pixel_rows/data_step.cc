@@ -43,7 +43,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : 
   int64_t most_rows = 1;
   for (const Slice& slice : slices_) most_rows = std::max(most_rows, slice.rows);
   const int64_t most = std::max<int64_t>(1, kMostTerms / (g.kernel[2] * most_rows));
-  chunk_ = CeilDiv(output_channels_, CeilDiv(output_channels_, most));
+  chunk_ = base::PartSize(output_channels_, most);
   const base::Checked packed = base::Checked(g.groups) * blocks_ * BlockFloats() * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed.ok() ? packed.value() : -1);
   scratch_handle_ = ledger->Book("results of " + std::to_string(exec::ThreadCount()) + " threads",

@@ -60,7 +60,7 @@ StencilCut DataStep::CutOf(int64_t results) const {
   const kernels::PlaneKernels& kernels = kernels::Planes();
   StencilCut cut;
   cut.results = results;
-  cut.rows = static_cast<int>(base::CeilDiv(results, base::CeilDiv(results, kMostRows)));
+  cut.rows = static_cast<int>(base::PartSize(results, kMostRows));
   while (kernels.at_once[cut.rows] == 0) --cut.rows;
   cut.parts = base::CeilDiv(rows_.taps(), int64_t{kernels::kMostPlaneTaps});
   if (fold_.images > 1) return cut;

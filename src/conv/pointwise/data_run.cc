@@ -243,7 +243,7 @@ class DataRun {
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles]{};
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
-    const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate);
+    const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate), written = placed || stored;
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
     const int64_t result_step = s_.result_.strides[1] * numerics::ElementBytes(s_.result_.dtype);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
@@ -260,10 +260,10 @@ class DataRun {
         // first two row panels asks for one channel of a pair; the others for where the rows behind them are written.
         const bool more = p < s_.a_term() && !s_.picked_;
         const int64_t behind = p + 1 < block.row_panels ? block.first_row(p + 1) * s_.result_.strides[1] : panel.count;
-        operands.ahead = more               ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
-                         : placed || stored ? result_.Address(ResultOffset(block, panel.first + tile->at) + behind)
-                                            : operands.b;
-        operands.ahead_step = more ? s_.a_term() * stride * bytes : placed || stored ? result_step : 0;
+        operands.ahead = more      ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
+                         : written ? result_.Address(ResultOffset(block, panel.first + tile->at) + behind)
+                                   : operands.b;
+        operands.ahead_step = more ? s_.a_term() * stride * bytes : written ? result_step : 0;
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);

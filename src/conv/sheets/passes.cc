@@ -18,7 +18,7 @@ PassSize BestSize(int64_t rows, int64_t columns, std::span<const int> most_colum
   for (int64_t r = 1; r <= std::min<int64_t>(rows, std::ssize(most_columns) - 1); ++r) {
     const int64_t most = most_columns[static_cast<size_t>(r)];
     if (most == 0) continue;
-    const PassSize size{r, base::CeilDiv(columns, base::CeilDiv(columns, most))};
+    const PassSize size{r, base::PartSize(columns, most)};
     // Rows left over must have a kernel too.
     const int64_t left = rows - (base::CeilDiv(rows, r) - 1) * r;
     if (most_columns[static_cast<size_t>(left)] < size.columns) continue;

@@ -10,8 +10,7 @@ namespace canopy::conv::tap_rows {
 std::string Accepts(const ConvProblem& problem, Computation computation) {
   const bool bias = computation == (kBackwardWeights | kBiasFromOutput);
   if (computation != kBackwardWeights && !bias) return "it computes weight and bias gradients only";
-  const bool rounded = problem.rule.input_rounding != numerics::InputRounding::kNone;
-  if (bias && rounded && problem.output.dtype != numerics::DType::kFloat32) return "the bias gradient is not rounded";
+  if (bias && !problem.ReadsUnrounded(problem.output)) return "the bias gradient is not rounded";
   const Geometry& g = problem.geometry;
   if (bias && g.group_input_channels() == 0) return "there is nothing to sum";
   if (g.taps() == 0) return "the kernel is empty";

@@ -38,10 +38,6 @@ constexpr double kWorkAStoredElem = 4;  // of the result, once
 constexpr double kWorkAStoredRow = 30;  // likewise, of the kernel
 constexpr double kWorkAJob = 1500;
 
-int64_t EvenBlock(int64_t whole, int64_t most) {
-  return std::max<int64_t>(1, CeilDiv(whole, std::max<int64_t>(1, CeilDiv(whole, std::max<int64_t>(1, most)))));
-}
-
 int64_t SlabRows(const Geometry& g, int64_t strip_rows) {
   return strip_rows + (g.kernel[1] - 1) * g.dilation[1] / g.stride[1];
 }
@@ -83,8 +79,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
 
 void WeightsStep::Cut(const Geometry& g) {
   strips_ = packing::Strips(g, kStripPixels, 1);
-  piece_columns_ = EvenBlock(strips_.columns(), kPiecePixels);
-  piece_rows_ = piece_columns_ < strips_.columns() ? 1 : EvenBlock(strips_.rows(), kPiecePixels / piece_columns_);
+  piece_columns_ = base::PartSize(strips_.columns(), kPiecePixels);
+  piece_rows_ = piece_columns_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), kPiecePixels / piece_columns_);
   pitch_ = Pitch(g, strips_.columns());
   slab_rows_ = SlabRows(g, strips_.rows());
   residues_ = g.stride[2];
@@ -99,7 +95,7 @@ void WeightsStep::Cut(const Geometry& g) {
 }
 
 void WeightsStep::ChooseBlocks() {
-  output_block_ = EvenBlock(output_channels_, kMostOutputs);
+  output_block_ = base::PartSize(output_channels_, kMostOutputs);
   if (output_block_ < output_channels_) output_block_ = RoundUp(output_block_, 2 * tiles_.vector_lanes);
   output_blocks_ = CeilDiv(output_channels_, output_block_);
   const int64_t vectors = CeilDiv(output_block_, tiles_.vector_lanes);
@@ -109,7 +105,7 @@ void WeightsStep::ChooseBlocks() {
   lane_step_ = RoundUp(output_block_, std::max(16, tiles_.vector_lanes));
   if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;
   const int64_t most = std::min(kSlabFloats / std::max<int64_t>(1, slab_floats_), kTileFloats / (taps_ * lane_step_));
-  input_block_ = EvenBlock(input_channels_, most);
+  input_block_ = base::PartSize(input_channels_, most);
   input_blocks_ = CeilDiv(input_channels_, input_block_);
 }
 

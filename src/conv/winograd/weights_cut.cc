@@ -156,9 +156,8 @@ WeightsCut WeightsStep::CutTiles(int64_t most_tiles, int64_t most_depths) const 
 }
 
 void WeightsStep::CutChannels(int64_t inputs, int64_t outputs, WeightsCut* cut) const {
-  cut->inputs_panel = RoundUp(CeilDiv(input_channels_, CeilDiv(input_channels_, kWidestPanel)), kVector);
-  const int64_t panels = CeilDiv(input_channels_, cut->inputs_panel);
-  cut->input_panels = CeilDiv(panels, CeilDiv(panels, std::max<int64_t>(1, inputs / cut->inputs_panel)));
+  cut->inputs_panel = RoundUp(base::PartSize(input_channels_, kWidestPanel), kVector);
+  cut->input_panels = base::PartSize(CeilDiv(input_channels_, cut->inputs_panel), inputs / cut->inputs_panel);
   cut->lanes = packing::LanePanels(output_channels_, outputs);
 }
 

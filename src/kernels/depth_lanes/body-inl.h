@@ -9,7 +9,6 @@
 
 #include <hwy/highway.h>
 
-#include <atomic>
 #include <type_traits>
 
 #include "kernels/depth_lanes/contract.h"
@@ -43,8 +42,8 @@ void DepthPlane(const DepthCall& call) {
           const JointVec source = kWeights ? hn::LoadU(d, x + p * x_column) : hn::Zero(d);
           JointVec result = kData ? hn::LoadU(d, before + p * before_column) : hn::Zero(d);
           JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
-            const JointVec gradient = hn::LoadU(d, g - t / kColumns * g_row + (p - t % kColumns) * kJointLanes);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for the second product
+            const JointVec gradient =
+                JointOnce(hn::LoadU(d, g - t / kColumns * g_row + (p - t % kColumns) * kJointLanes));
             if constexpr (kData) result = hn::MulAdd(tap[t], gradient, result);
             if constexpr (kWeights) sum[p * kTaps + t] = hn::MulAdd(source, gradient, sum[p * kTaps + t]);
           });

@@ -9,7 +9,6 @@
 
 #include <hwy/highway.h>
 
-#include <atomic>
 #include <type_traits>
 
 #include "kernels/joint_planes/contract.h"
@@ -81,8 +80,7 @@ void JointInPlace(const JointCall& call) {
             constexpr bool kNow = y == row + 2 || (row == kFirst && y < row + 2);
             if constexpr (kNow) source[y] = hn::MaskedLoad(seen[1], d, x + y * x_row + i);
           });
-          const JointVec gradient = hn::MaskedLoad(seen[column], d, g + (row + 1) * g_row + i + 1 - column);
-          std::atomic_signal_fence(std::memory_order_seq_cst);  // see LoadOnce
+          const JointVec gradient = JointOnce(hn::MaskedLoad(seen[column], d, g + (row + 1) * g_row + i + 1 - column));
           if constexpr (column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
           return gradient;
         };

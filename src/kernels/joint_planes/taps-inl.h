@@ -38,6 +38,12 @@ inline constexpr bool kJointTails = false;
 inline constexpr bool kJointTails = true;
 #endif
 
+// GCC would load what has several products again for each.
+HWY_INLINE JointVec JointOnce(JointVec loaded) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  return loaded;
+}
+
 template <Form kForm>
 inline constexpr bool kJointHalf = sizeof(cv::FormElement<kForm>) == 2;
 
@@ -115,7 +121,9 @@ class JointTaps {
   template <int kCount>
   HWY_INLINE void Add(const float* g, int64_t g_row, const JointVec (&x)[kCount], JointVec (&result)[kCount]) {
     Add<kCount, 1 - kRows, kCount>(
-        [&](auto row, auto column) CANOPY_JOINT_LAMBDA { return LoadOnce(g + row * g_row - column); }, x, result);
+        [&](auto row, auto column)
+            CANOPY_JOINT_LAMBDA { return JointOnce(hn::LoadU(JointTag(), g + row * g_row - column)); },
+        x, result);
   }
 
   // Likewise, of rows of g from kFirst to kEnd only, whose vectors `load` gives, by row and kernel column.
@@ -139,7 +147,7 @@ class JointTaps {
     constexpr int kTwo = kEven ? 0 : 1, kOne = 1 - kTwo;
     JointEach<2 * kRows>([&](auto i) CANOPY_JOINT_LAMBDA {
       constexpr int kRow = i / 2, kColumn = i % 2;
-      const JointVec gradient = LoadOnce(g - kRow * g_row - kColumn);
+      const JointVec gradient = JointOnce(hn::LoadU(JointTag(), g - kRow * g_row - kColumn));
       Multiply<kRow * kColumns + 2 * kColumn, 0>(gradient, x[kTwo], &result[kTwo]);
       if constexpr (kColumn == kTwo) Multiply<kRow * kColumns + 1, 0>(gradient, x[kOne], &result[kOne]);
     });
@@ -156,12 +164,6 @@ class JointTaps {
   }
 
  private:
-  HWY_INLINE static JointVec LoadOnce(const float* from) {
-    const JointVec v = hn::LoadU(JointTag(), from);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each product
-    return v;
-  }
-
   template <int kTap, int kSum>
   HWY_INLINE void Multiply(JointVec gradient, JointVec x, JointVec* result) {
     if constexpr (kData) *result = hn::MulAdd(tap_[kTap], gradient, *result);

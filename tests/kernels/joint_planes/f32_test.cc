@@ -195,7 +195,8 @@ TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
 
 // Every second column of x and the results, under three kernel columns.
 TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
-  if (!kernels_.tails || kernels_.pairs[kJointBoth][1][0] == nullptr) GTEST_SKIP() << "there are none";
+  if (!kernels_.tails || kernels_.pairs[kJointBoth][1][0] == nullptr)
+    GTEST_SKIP() << "they need masks and 32 registers";
   for (const convert::Form form : kReadForms) {
     for (int rows = 1; rows <= kMostJointPairRows; ++rows) {
       for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
@@ -214,7 +215,7 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
 
 // What lies around the output's gradient is not 0 here.
 TEST_P(JointPlanesTest, InPlaceGiveWhatTheFormulaSaysAndTouchNothingElse) {
-  if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "there are none";
+  if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
   for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
     for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
       for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that add up lines, to be included inside a namespace, behind transpose-inl.h, and under the compiler
+// options of an instruction set.
+
+inline float SumLine(const float* line, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  // Four chains hide one another's latency.
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    s0 = hn::Add(s0, hn::LoadU(d, line + i));
+    s1 = hn::Add(s1, hn::LoadU(d, line + i + lanes));
+    s2 = hn::Add(s2, hn::LoadU(d, line + i + 2 * lanes));
+    s3 = hn::Add(s3, hn::LoadU(d, line + i + 3 * lanes));
+  }
+  for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, hn::LoadU(d, line + i));
+  if (i < count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+    HWY_ALIGN float tail[hn::MaxLanes(d)] = {};
+    for (int64_t j = i; j < count; ++j) tail[j - i] = line[j];
+    s1 = hn::Add(s1, hn::Load(d, tail));
+#else
+    s1 = hn::Add(s1, hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count - i)), d, line + i));
+#endif
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
+inline void SumRows(const float* from, int64_t row_step, int64_t rows, int64_t count, int64_t plane_step,
+                    int64_t planes, float* sums) {
+  for (int64_t r = 0; r < rows; ++r) {
+    sums[r] = 0;
+    for (int64_t p = 0; p < planes; ++p) sums[r] += SumLine(from + p * plane_step + r * row_step, count);
+  }
+}
+#else
+// A vector of partial sums for each of as many rows as it has lanes.
+inline void SumRows(const float* from, int64_t row_step, int64_t rows, int64_t count, int64_t plane_step,
+                    int64_t planes, float* sums) {
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  for (int64_t first = 0; first < rows; first += kLanes) {
+    const int64_t last = HWY_MIN(kLanes, rows - first) - 1;
+    hn::Vec<decltype(d)> v[kLanes];
+#pragma GCC unroll 16
+    for (int64_t r = 0; r < kLanes; ++r) v[r] = hn::Zero(d);
+    for (int64_t p = 0; p < planes; ++p) {
+      for (int64_t i = 0; i < count; i += kLanes) {
+        const auto present = hn::FirstN(d, static_cast<size_t>(HWY_MIN(kLanes, count - i)));
+        const float* row = from + first * row_step + p * plane_step + i;
+#pragma GCC unroll 16
+        for (int64_t r = 0; r < kLanes; ++r) {
+          v[r] = hn::Add(v[r], hn::MaskedLoad(present, d, row));
+          row += r < last ? row_step : 0;  // the last again for rows that are not there
+        }
+      }
+    }
+    TransposeSquare(d, v);
+#pragma GCC unroll 4
+    for (int64_t apart = kLanes / 2; apart > 0; apart /= 2) {
+#pragma GCC unroll 8
+      for (int64_t r = 0; r < apart; ++r) v[r] = hn::Add(v[r], v[r + apart]);
+    }
+    hn::BlendedStore(v[0], hn::FirstN(d, static_cast<size_t>(last + 1)), d, sums + first);
+  }
+}
+#endif
+
+#if HWY_TARGET == HWY_SCALAR
+inline float SumBf16Line(const uint16_t* line, int64_t count) {
+  float sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const uint32_t bits = static_cast<uint32_t>(line[i]) << 16;
+    float number;
+    std::memcpy(&number, &bits, sizeof(bits));
+    sum += number;
+  }
+  return sum;
+}
+#else
+// A 32-bit word holds two numbers, each of which is the upper half of a float.
+inline float SumBf16Line(const uint16_t* line, int64_t count) {
+  const hn::ScalableTag<float> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const hn::Repartition<uint16_t, decltype(d)> dh;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(dh));
+  const auto upper = hn::Set(du, 0xFFFF0000u);
+  const auto add = [&](auto numbers, auto& evens, auto& odds) {
+    const auto words = hn::BitCast(du, numbers);
+    evens = hn::Add(evens, hn::BitCast(d, hn::ShiftLeft<16>(words)));
+    odds = hn::Add(odds, hn::BitCast(d, hn::And(words, upper)));
+  };
+  auto s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  int64_t i = 0;
+  for (; i + 2 * lanes <= count; i += 2 * lanes) {
+    add(hn::LoadU(dh, line + i), s0, s1);
+    add(hn::LoadU(dh, line + i + lanes), s2, s3);
+  }
+  if (i + lanes <= count) {
+    add(hn::LoadU(dh, line + i), s0, s1);
+    i += lanes;
+  }
+  if (i < count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+    HWY_ALIGN uint16_t tail[hn::MaxLanes(dh)] = {};
+    std::memcpy(tail, line + i, static_cast<size_t>(count - i) * sizeof(uint16_t));
+    add(hn::Load(dh, tail), s2, s3);
+#else
+    add(hn::MaskedLoad(hn::FirstN(dh, static_cast<size_t>(count - i)), dh, line + i), s2, s3);
+#endif
+  }
+  return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+}
+#endif
