@@ -27,7 +27,7 @@ constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and po
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
-constexpr int64_t kThreadBytes = int64_t{6} << 20;  // more for each thread but the first
+constexpr int64_t kThreadBytes = int64_t{8} << 20;  // more for each thread but the first, its scratch too
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
@@ -206,7 +206,10 @@ void DataStep::ChooseCut(const Geometry& g) {
     boxes_ = MakeBoxes(g, tiles);
   }
   // The windows of all boxes at best: kernels are transformed again for those that are left.
-  const int64_t more = (exec::ThreadCount() - 1) * kThreadBytes;
+  batch_boxes_ = 1;  // windows are not in the scratch
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  const int64_t more = (exec::ThreadCount() - 1) * std::max<int64_t>(0, kThreadBytes - scratch_bytes);
   const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
   batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
 }
