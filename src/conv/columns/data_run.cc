@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/columns/data_step.h"
+#include "conv/packing/pixel_asks.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -116,9 +117,9 @@ class DataRun {
     const bool once = panels == 1 && panel.count % s_.tiles_.vector_lanes == 0;
     const float* pixels = once ? output_.Direct(offset, 1) : nullptr;
     operands.b_step = pixels != nullptr ? p_.output.strides[1] : s_.panel_;
-    // Meanwhile the next panel: planes are too far apart for the processor to foresee. The line that holds its first
-    // pixels has come with this one where they were copied.
+    // Meanwhile the next panel. The line that holds its first pixels has come with this one where they were copied.
     const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+    const packing::PixelAsks asks(s_.lanes(), bytes, s_.a_term(), panels);
     const int64_t ahead = s_.panel_ + (pixels != nullptr ? 0 : kCacheLine / bytes);
     if (pixels == nullptr) {
       PackPixels(offset, panel.count, outputs, scratch.pixels);
@@ -129,13 +130,14 @@ class DataRun {
       for (int64_t i = 0; i < panel.count; i += s_.lanes()) {
         const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), panel.count - i), s_.tiles_.vector_lanes);
         operands.b = pixels + i;
-        // While the first row panel is multiplied; with pairs each of the first two brings one channel of a pair, or
-        // every other tile of the only one does, for its neighbour too.
-        const int64_t channel = panels > 1 ? number : i / s_.lanes() % s_.a_term();
+        // Tiles of an only row panel bring both channels of a pair in turns, each for its neighbour too.
+        const int64_t channel = asks.Channel(panels > 1 ? number : i / s_.lanes());
         const int64_t coming = ahead + i - (panels > 1 ? 0 : channel * s_.lanes());
-        const bool more = number < s_.a_term() && panel.first + coming < plane_;
-        operands.ahead = more ? output_.Address(offset + channel * p_.output.strides[1] + coming) : operands.b;
+        const bool more = asks.Asks(number) && panel.first + coming < plane_;
+        const int64_t wanted = offset + channel * p_.output.strides[1] + coming + asks.FirstByte(number) / bytes;
+        operands.ahead = more ? output_.Address(wanted) : operands.b;
         operands.ahead_step = more ? s_.a_term() * p_.output.strides[1] * bytes : 0;
+        operands.ahead_line = asks.LineStep();
         operands.c = panel.products + first * s_.panel_ + i;
         s_.tiles_.tiles[vectors - 1].adjacent[count](operands, k > 0);
       }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/packing/pixel_asks.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/data_step.h"
 #include "conv/pointwise/tile.h"
@@ -245,6 +246,7 @@ class DataRun {
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
     const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate), written = placed || stored;
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
+    const packing::PixelAsks asks(s_.lanes(), bytes, s_.a_term(), block.row_panels);
     const int64_t result_step = s_.result_.strides[1] * numerics::ElementBytes(s_.result_.dtype);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     for (int64_t p = 0; p < block.row_panels; ++p) {
@@ -256,14 +258,15 @@ class DataRun {
         operands.b_copy = scratch.pixels + tile->at;
         operands.b = copying ? tile->source : operands.b_copy;
         operands.b_step = copying ? stride : s_.panel_;
-        // Meanwhile what comes next: planes are too far apart for the processor to foresee. With pairs each of the
-        // first two row panels asks for one channel of a pair; the others for where the rows behind them are written.
-        const bool more = p < s_.a_term() && !s_.picked_;
+        // Meanwhile what comes next, and then where the rows behind are written.
+        const bool more = asks.Asks(p) && !s_.picked_;
         const int64_t behind = p + 1 < block.row_panels ? block.first_row(p + 1) * s_.result_.strides[1] : panel.count;
-        operands.ahead = more      ? static_cast<const char*>(coming) + (p * stride + tile->at) * bytes
+        const char* pixels = static_cast<const char*>(coming) + (asks.Channel(p) * stride + tile->at) * bytes;
+        operands.ahead = more      ? pixels + asks.FirstByte(p)
                          : written ? result_.Address(ResultOffset(block, panel.first + tile->at) + behind)
                                    : operands.b;
         operands.ahead_step = more ? s_.a_term() * stride * bytes : written ? result_step : 0;
+        operands.ahead_line = more ? asks.LineStep() : kCacheLine;
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);

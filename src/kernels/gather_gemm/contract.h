@@ -44,9 +44,10 @@ struct GatherOperands {
   const float* added = nullptr;
   int64_t added_step = 0;
   // Adjacent rows and scattered_ahead: what a later call reads, brought to the cache meanwhile, a line a vector of a
-  // term, the terms ahead_step bytes apart. A hint: any address will do; one that is in the cache already costs least.
+  // term, the terms ahead_step bytes apart, the vectors ahead_line: 0 where calls share out the lines of a term. A
+  // hint: any address will do; one that is in the cache already costs least.
   const void* ahead = nullptr;
-  int64_t ahead_step = 0;
+  int64_t ahead_step = 0, ahead_line = 64;
   // scattered_ahead only: a line a term, and after every ahead_terms (at least 1) terms on from ahead_row bytes behind
   // where they began.
   int64_t ahead_terms = 1, ahead_row = 0;

@@ -119,7 +119,6 @@ class GatherParts {
   typename Math::M first_[kVectors], second_[kVectors];
 };
 
-inline constexpr int kCacheLine = 64;
 inline constexpr int kMostSplitVectors = 2;
 
 template <class Math, int kRows, int kVectors, bool kAhead>
@@ -193,6 +192,7 @@ void GatherAdjacent(const GatherOperands& o, bool accumulate) {
   GatherSums<Math, kRows, kVectors> sums;
   sums.Clear();
   const char* ahead = static_cast<const char*>(o.ahead);
+  const int64_t ahead_line = o.ahead_line;
   [[maybe_unused]] float* __restrict__ copy = o.b_copy;
   [[maybe_unused]] const std::conditional_t<kSplit, GatherParts<Math, kVectors>, GatherWhole> parts(o.split, o.end);
   for (int64_t t = 0; t < o.run_count; ++t) {
@@ -211,7 +211,7 @@ void GatherAdjacent(const GatherOperands& o, bool accumulate) {
       sums.Add([a](int r) { return a + r; }, kCopying && kSplit ? copy : b);
       if constexpr (kCopying) copy += o.b_copy_step;
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * kCacheLine);
+      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * ahead_line);
       ahead += o.ahead_step;
       a += o.a_step;
       b += o.b_step;
