@@ -8,6 +8,7 @@
 #include "conv/columns/weights_step.h"
 #include "conv/elements.h"
 #include "conv/nonfinite.h"
+#include "conv/packing/cache_sets.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -113,7 +114,8 @@ class WeightsRun {
   }
 
   void AddGroup(const Block& block, int64_t index, const WeightsScratch& scratch) const {
-    const float* in_place = output_.Direct(0, 1);
+    const bool crowded = packing::CrowdASet(s_.rows_at_once(), p_.output.strides[1]);
+    const float* in_place = crowded ? nullptr : output_.Direct(0, 1);
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     int64_t listed = 0, terms = 0;
     for (int64_t i = begin; i < end; ++i) {
@@ -129,7 +131,7 @@ class WeightsRun {
       const Ahead ahead{output_.Address(OutputOffset(next, FirstChannel(block))), block.rows, next.pixels(), terms};
       return Multiply(block, {in_place, p_.output.strides[1], 0, block.rows}, listed, ahead, scratch);
     }
-    // Converted a few at a time, so that they are still in the L1 when they are multiplied.
+    // Copied or converted a few at a time, so that they are still in the L1 when they are multiplied.
     const int64_t parts = base::CeilDiv(block.rows, s_.rows_at_once());
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t first = part * block.rows / parts, count = (part + 1) * block.rows / parts - first;

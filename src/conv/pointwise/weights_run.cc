@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/packing/cache_sets.h"
 #include "conv/packing/store.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/weights_step.h"
@@ -112,8 +113,9 @@ class WeightsRun {
     const int64_t panel_count = panels.panels(block.lanes);
     for (int64_t panel = 0; panel < panel_count; ++panel) {
       const kernels::GatherTiles& by_rows = panels.tiles(block.lanes, panel);
+      const bool copied = s_.crowded_ && packing::CrowdASet(by_rows.most_rows, rows.stride);
       for (int r = 0; r < by_rows.most_rows; ++r) {
-        scratch.row_offsets[r] = r * rows.stride;
+        scratch.row_offsets[r] = r * (copied ? s_.copied_stride() : rows.stride);
         scratch.result_offsets[r] = r * panels.block_lanes();
       }
       operands.b = scratch.lanes + panel * terms * panels.panel_lanes();
@@ -123,7 +125,7 @@ class WeightsRun {
         operands.ahead_step = 0;
         if (panel == std::max<int64_t>(0, panel_count - 2)) AskForLanes(block, next, {call, calls}, &operands);
         if (panel + 1 == panel_count && next.images > 0) AskForRows(block, next, {first, count}, &operands);
-        operands.a = rows.at + first * rows.stride;
+        operands.a = copied ? CopyRows(block, span, first, count, scratch) : rows.at + first * rows.stride;
         operands.c = tiles + first * panels.block_lanes() + panel * panels.panel_lanes();
         (operands.ahead_step > 0 ? by_rows.scattered_ahead : by_rows.scattered)[count](operands, accumulate);
       }
@@ -215,6 +217,18 @@ class WeightsRun {
       }
     }
     return {scratch.rows, row, terms};
+  }
+
+  // Some rows of the one image of a piece.
+  const float* CopyRows(const Block& block, const Span& span, int64_t first, int64_t count,
+                        const WeightsScratch& scratch) const {
+    const int64_t stride = rows_operand_.strides[1], offset = RowOffset(block, span) + first * stride;
+    for (int64_t r = 0; r < count; ++r) {
+      const int64_t at = offset + r * stride;
+      if (first + r + kRowsAhead < block.rows) rows_.Prefetch(at + kRowsAhead * stride, span.pixels);
+      rows_.FetchRun(at, span.pixels, scratch.rows + r * s_.copied_stride());
+    }
+    return scratch.rows;
   }
 
   int64_t RowOffset(const Block& block, const Span& span) const {

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
+#include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
@@ -58,6 +59,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] * a_term() <= most;
   pieces_ = {CeilDiv(g.batch, images_), plane, most, whole_rows ? g.output_size[2] * a_term() : 16};
   cut_ = ChooseCut(g);
+  const Operand& rows = cut_.outputs_are_lanes ? problem.input : problem.output;
+  crowded_ = rows_in_place_ && images_ == 1 &&
+             packing::CrowdASet(kernels::GatherTiles::kMostRows, packing::Flat(rows).strides[1]);
   if (cut_.segments > 1) {
     partial_handle_ =
         ledger->Book("partial weight gradients",
@@ -131,7 +135,9 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
   scratch.lanes = carver.Take<float>(images_ * Terms(pieces_.pixels) * cut_.panels.block_lanes());
-  scratch.rows = carver.Take<float>(rows_in_place_ ? 0 : images_ * Terms(pieces_.pixels) * cut_.block);
+  scratch.rows = carver.Take<float>(crowded_         ? kernels::GatherTiles::kMostRows * copied_stride()
+                                    : rows_in_place_ ? 0
+                                                     : images_ * Terms(pieces_.pixels) * cut_.block);
   scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : cut_.tiles_floats());
   scratch.tiles = carver.Take<float>(cut_.tiles_floats());
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));

@@ -61,12 +61,15 @@ class WeightsStep : public Step {
   static double WithWaiting(const Cut& cut, int64_t groups);
   Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, const LaneSizes& lanes) const;
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
+  // From row to row where rows are copied a tile at a time: those do not crowd a set of the cache.
+  int64_t copied_stride() const { return pieces_.pixels + 16; }
   int64_t Terms(int64_t pixels) const { return base::CeilDiv(pixels, a_term()); }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   double dot_rate_ = 0;                               // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded
   bool rows_in_place_ = false;                        // read where they stand
+  bool crowded_ = false;                              // but for tiles of many rows, whose lines share a set
   bool unfolded_ = false;                             // the input is
   Unfolded input_;
   int64_t images_ = 1;      // of a piece: several small planes, or a part of one
