@@ -49,5 +49,17 @@ TEST(RoundUp, GivesAMultiple) {
   EXPECT_EQ(RoundUp(17, 16), 32);
 }
 
+TEST(PartSize, GivesTheFewestPartsAlike) {
+  EXPECT_EQ(PartSize(0, 8), 1);
+  EXPECT_EQ(PartSize(1, 8), 1);
+  EXPECT_EQ(PartSize(8, 8), 8);
+  EXPECT_EQ(PartSize(9, 8), 5);  // and 4
+  EXPECT_EQ(PartSize(100, 30), 25);
+  EXPECT_EQ(PartSize(7, 1), 1);
+  EXPECT_EQ(PartSize(7, 0), 1);
+  EXPECT_EQ(PartSize(7, -3), 1);
+  EXPECT_EQ(PartSize(kMax, kMax), kMax);
+}
+
 }  // namespace
 }  // namespace canopy::base

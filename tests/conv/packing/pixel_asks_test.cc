@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/packing/pixel_asks.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <utility>
+
+#include "conv/packing/cache_sets.h"
+
+namespace canopy::conv::packing {
+namespace {
+
+constexpr int64_t kVectors = 2;  // of a tile, each of which asks for a line
+
+// How often all row panels together ask for each byte offset of each channel of a term.
+std::map<std::pair<int64_t, int64_t>, int> AllAsks(const PixelAsks& asks, int64_t row_panels) {
+  std::map<std::pair<int64_t, int64_t>, int> asked;
+  for (int64_t panel = 0; panel < row_panels; ++panel) {
+    if (!asks.Asks(panel)) continue;
+    for (int64_t v = 0; v < kVectors; ++v) {
+      ++asked[{asks.Channel(panel), asks.FirstByte(panel) + v * asks.LineStep()}];
+    }
+  }
+  return asked;
+}
+
+TEST(PixelAsks, BringEveryLineOfATileWhateverTheNumberOfPanels) {
+  for (const int64_t pixels : {16, 32}) {
+    for (int64_t row_panels = 1; row_panels <= 9; ++row_panels) {
+      const PixelAsks asks(pixels, 4, 1, row_panels);
+      const auto asked = AllAsks(asks, row_panels);
+      for (int64_t byte = 0; byte < pixels * 4; byte += 64) EXPECT_TRUE(asked.contains({0, byte})) << row_panels;
+    }
+  }
+}
+
+TEST(PixelAsks, ShareLinesOutWhereAPanelIsLeftForOtherThings) {
+  const PixelAsks few(32, 4, 1, 2), many(32, 4, 1, 3);
+  EXPECT_TRUE(few.Asks(0));
+  EXPECT_FALSE(few.Asks(1));
+  EXPECT_EQ(few.LineStep(), 64);
+  EXPECT_TRUE(many.Asks(1));
+  EXPECT_FALSE(many.Asks(2));
+  EXPECT_EQ(many.LineStep(), 0);
+  EXPECT_EQ(many.FirstByte(0), 0);
+  EXPECT_EQ(many.FirstByte(1), 64);
+}
+
+TEST(PixelAsks, TakeTurnsWithTheChannelsOfAPair) {
+  for (const int64_t row_panels : {2, 3, 8}) {
+    const PixelAsks asks(32, 2, 2, row_panels);
+    const auto asked = AllAsks(asks, row_panels);
+    EXPECT_TRUE(asked.contains({0, 0}));
+    EXPECT_TRUE(asked.contains({1, 0}));
+    EXPECT_FALSE(asks.Asks(2));
+  }
+}
+
+TEST(CrowdASet, TakesManyRowsOfOneSet) {
+  EXPECT_TRUE(CrowdASet(14, 1024));
+  EXPECT_TRUE(CrowdASet(14, 224 * 224));
+  EXPECT_FALSE(CrowdASet(14, 56 * 56));
+  EXPECT_FALSE(CrowdASet(6, 1024));
+}
+
+}  // namespace
+}  // namespace canopy::conv::packing
