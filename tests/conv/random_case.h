@@ -112,9 +112,16 @@ inline Sums Expected(const Case& c) {
     for (int i = 0; i < 5; ++i) index = index * dims[i] + at[i];
     return index;
   };
-  const auto rounded = [&](double value) {
-    return numerics::RoundInput(static_cast<float>(value), c.problem.rule.input_rounding, false);
+  // Once for all terms: sanitizers make every access dear.
+  const auto read = [&](const Tensor& tensor) {
+    std::vector<double> numbers;
+    ForEach(tensor.dims, [&](const std::array<int64_t, 5>& at) {
+      const auto value = static_cast<float>(tensor.Get(at));
+      numbers.push_back(numerics::RoundInput(value, c.problem.rule.input_rounding, false));
+    });
+    return numbers;
   };
+  const std::vector<double> inputs = read(c.input), weights = read(c.weight), outputs = read(c.output);
   ForEach(c.output.dims, [&](const std::array<int64_t, 5>& out) {
     ForEach({1, g.group_input_channels(), g.kernel[0], g.kernel[1], g.kernel[2]}, [&](std::array<int64_t, 5> w) {
       w[0] = out[1];
@@ -124,10 +131,11 @@ inline Sums Expected(const Case& c) {
         in[2 + a] = out[2 + a] * g.stride[a] - g.pad_begin[a] + w[2 + a] * g.dilation[a];
         if (in[2 + a] < 0 || in[2 + a] >= g.input_size[a]) return;
       }
-      const double x = rounded(c.input.Get(in)), k = rounded(c.weight.Get(w)), y = rounded(c.output.Get(out));
-      sums.output[flat(out, c.output.dims)] += x * k;
-      sums.input[flat(in, c.input.dims)] += y * k;
-      sums.weight[flat(w, c.weight.dims)] += y * x;
+      const int64_t i = flat(in, c.input.dims), j = flat(w, c.weight.dims), o = flat(out, c.output.dims);
+      const double x = inputs[i], k = weights[j], y = outputs[o];
+      sums.output[o] += x * k;
+      sums.input[i] += y * k;
+      sums.weight[j] += y * x;
     });
   });
   return sums;
