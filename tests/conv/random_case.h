@@ -122,20 +122,26 @@ inline Sums Expected(const Case& c) {
     return numbers;
   };
   const std::vector<double> inputs = read(c.input), weights = read(c.weight), outputs = read(c.output);
+  const auto position = [&](int axis, int64_t output, int64_t tap) {
+    return output * g.stride[axis] - g.pad_begin[axis] + tap * g.dilation[axis];
+  };
+  const int64_t channels = g.group_input_channels(), columns = g.kernel[2], width = g.input_size[2];
   ForEach(c.output.dims, [&](const std::array<int64_t, 5>& out) {
-    ForEach({1, g.group_input_channels(), g.kernel[0], g.kernel[1], g.kernel[2]}, [&](std::array<int64_t, 5> w) {
+    const int64_t o = flat(out, c.output.dims), first = position(2, out[4], 0), dilation = g.dilation[2];
+    const int64_t first_channel = out[1] / g.group_output_channels() * channels;
+    ForEach({1, channels, g.kernel[0], g.kernel[1], 1}, [&](std::array<int64_t, 5> w) {  // a kernel's row
       w[0] = out[1];
-      const int64_t group = out[1] / g.group_output_channels();
-      std::array<int64_t, 5> in = {out[0], group * g.group_input_channels() + w[1], 0, 0, 0};
-      for (int a = 0; a < 3; ++a) {
-        in[2 + a] = out[2 + a] * g.stride[a] - g.pad_begin[a] + w[2 + a] * g.dilation[a];
-        if (in[2 + a] < 0 || in[2 + a] >= g.input_size[a]) return;
+      const int64_t depth = position(0, out[2], w[2]), row = position(1, out[3], w[3]);
+      if (depth < 0 || depth >= g.input_size[0] || row < 0 || row >= g.input_size[1]) return;
+      const int64_t i = flat({out[0], first_channel + w[1], depth, row, 0}, c.input.dims);
+      const int64_t j = flat(w, c.weight.dims);
+      for (int64_t k = 0; k < columns; ++k) {
+        const int64_t column = first + k * dilation;
+        if (column < 0 || column >= width) continue;
+        sums.output[o] += inputs[i + column] * weights[j + k];
+        sums.input[i + column] += outputs[o] * weights[j + k];
+        sums.weight[j + k] += outputs[o] * inputs[i + column];
       }
-      const int64_t i = flat(in, c.input.dims), j = flat(w, c.weight.dims), o = flat(out, c.output.dims);
-      const double x = inputs[i], k = weights[j], y = outputs[o];
-      sums.output[o] += x * k;
-      sums.input[i] += y * k;
-      sums.weight[j] += y * x;
     });
   });
   return sums;
