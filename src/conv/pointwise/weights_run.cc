@@ -209,25 +209,25 @@ class WeightsRun {
     const float* in_place = pairs ? InPlace(row_pairs_, offset, rows_operand_, span) : rows_.Direct(offset, 1);
     if (in_place != nullptr) return {in_place, stride / s_.a_term(), rows_operand_.strides[0] / s_.a_term()};
     for (int64_t n = 0; n < span.images; ++n) {
-      for (int64_t r = 0; r < block.rows; ++r) {
-        const int64_t at = offset + n * rows_operand_.strides[0] + r * stride;
-        float* to = scratch.rows + r * row + n * terms;
-        rows_.Prefetch(at + kRowsAhead * stride, span.pixels);
-        pairs ? row_pairs_.FetchRun(at, span.pixels, to) : rows_.FetchRun(at, span.pixels, to);
-      }
+      FetchRows(offset + n * rows_operand_.strides[0], block.rows, span.pixels, scratch.rows + n * terms, row);
     }
     return {scratch.rows, row, terms};
+  }
+
+  // `count` rows of an image, to_stride apart, while those behind are asked for.
+  void FetchRows(int64_t offset, int64_t count, int64_t pixels, float* to, int64_t to_stride) const {
+    const int64_t stride = rows_operand_.strides[1];
+    for (int64_t r = 0; r < count; ++r, offset += stride, to += to_stride) {
+      rows_.Prefetch(offset + kRowsAhead * stride, pixels);
+      s_.dot_rate_ > 0 ? row_pairs_.FetchRun(offset, pixels, to) : rows_.FetchRun(offset, pixels, to);
+    }
   }
 
   // Some rows of the one image of a piece.
   const float* CopyRows(const Block& block, const Span& span, int64_t first, int64_t count,
                         const WeightsScratch& scratch) const {
-    const int64_t stride = rows_operand_.strides[1], offset = RowOffset(block, span) + first * stride;
-    for (int64_t r = 0; r < count; ++r) {
-      const int64_t at = offset + r * stride;
-      if (first + r + kRowsAhead < block.rows) rows_.Prefetch(at + kRowsAhead * stride, span.pixels);
-      rows_.FetchRun(at, span.pixels, scratch.rows + r * s_.copied_stride());
-    }
+    const int64_t offset = RowOffset(block, span) + first * rows_operand_.strides[1];
+    FetchRows(offset, count, span.pixels, scratch.rows, s_.copied_stride());
     return scratch.rows;
   }
 
