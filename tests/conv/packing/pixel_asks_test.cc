@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <set>
 #include <utility>
 
 #include "conv/packing/cache_sets.h"
@@ -13,13 +13,13 @@ namespace {
 
 constexpr int64_t kVectors = 2;  // of a tile, each of which asks for a line
 
-// How often all row panels together ask for each byte offset of each channel of a term.
-std::map<std::pair<int64_t, int64_t>, int> AllAsks(const PixelAsks& asks, int64_t row_panels) {
-  std::map<std::pair<int64_t, int64_t>, int> asked;
+// The channels of a term and their byte offsets that all row panels together ask for.
+std::set<std::pair<int64_t, int64_t>> AllAsks(const PixelAsks& asks, int64_t row_panels) {
+  std::set<std::pair<int64_t, int64_t>> asked;
   for (int64_t panel = 0; panel < row_panels; ++panel) {
     if (!asks.Asks(panel)) continue;
     for (int64_t v = 0; v < kVectors; ++v) {
-      ++asked[{asks.Channel(panel), asks.FirstByte(panel) + v * asks.LineStep()}];
+      asked.emplace(asks.Channel(panel), asks.FirstByte(panel) + v * asks.LineStep());
     }
   }
   return asked;
