@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The products of a 1x1 kernel as a step, for algorithms that bring other problems into that form.
+#ifndef CANOPY_CONV_POINTWISE_PLAN_H_
+#define CANOPY_CONV_POINTWISE_PLAN_H_
+
+#include <memory>
+
+#include "conv/algorithm.h"
+
+namespace canopy::conv::pointwise {
+
+// REQUIRES: Accepts() of both would be empty.
+std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+
+}  // namespace canopy::conv::pointwise
+
+#endif  // CANOPY_CONV_POINTWISE_PLAN_H_

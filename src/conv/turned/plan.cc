@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/pointwise/plan.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "conv/algorithm.h"
+#include "conv/turned/turn.h"
+
+namespace canopy::conv::turned {
+namespace {
+
+// In units of Step::Work: what products of a microsecond take longer than other algorithms that serve them.
+constexpr double kWorkAStep = 1500;
+
+}  // namespace
+
+// A step of the turned problem.
+class TurnedStep : public Step {
+ public:
+  TurnedStep(const Turn& turn, plan::WorkspaceLedger* ledger)
+      : turn_(turn), step_(pointwise::MakeStep(turn.problem, turn.computation, ledger)) {}
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override {
+    ConvProblem turned = turn_.problem;
+    turned.rule.saturate = problem.rule.saturate;
+    step_->Run(turned, turn_.Of(buffers), ledger, workspace);
+  }
+
+  std::string Describe() const override {
+    const Geometry& g = turn_.problem.geometry;
+    return "as " + std::to_string(g.input_channels) + " by " + std::to_string(g.output_channels) + " channels of " +
+           std::to_string(g.input_size[2]) + " pixels: " + step_->Describe();
+  }
+  double Work() const override { return step_->Work() + kWorkAStep; }
+
+ private:
+  Turn turn_;
+  std::unique_ptr<Step> step_;
+};
+
+std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
+  return std::make_unique<TurnedStep>(*MakeTurn(problem, computation), ledger);
+}
+
+}  // namespace canopy::conv::turned

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A 1x1 kernel multiplies matrices of three axes: pixels p, input channels i and output channels o. The input has (p,
+// i), the output (p, o), the weights (i, o), and each is a sum over the axis that it lacks of the other two's products.
+// `pointwise` serves where pixels lie side by side in memory; where the channels of a tensor do, as in channels-last
+// and time-batch-channel layouts, the same problem is one of its own kind with the axes in other roles:
+//   plays                    pixels   input channels   output channels   its weights are
+//   outputs side by side        o            i                p          the input
+//   inputs side by side         i            o                p          the output
+#ifndef CANOPY_CONV_TURNED_TURN_H_
+#define CANOPY_CONV_TURNED_TURN_H_
+
+#include <optional>
+
+#include "conv/problem.h"
+
+namespace canopy::conv::turned {
+
+// What plays a tensor of the turned problem.
+enum class Player { kInput, kWeight, kOutput };
+
+struct Turn {
+  ConvProblem problem;
+  Computation computation = kForward;
+  Player input, weight, output;
+
+  Buffers Of(const Buffers& buffers) const;
+};
+
+// None where channels do not lie side by side, or pixels not at equal distances.
+// REQUIRES: one group and a kernel of 1 without stride, padding or bias; `computation` is no bias gradient.
+std::optional<Turn> MakeTurn(const ConvProblem& problem, Computation computation);
+
+}  // namespace canopy::conv::turned
+
+#endif  // CANOPY_CONV_TURNED_TURN_H_

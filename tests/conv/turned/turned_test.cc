@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels of 1 over tensors whose channels lie side by side, with weights in either order, pixels in any that all
+// tensors share, and gaps between pixels; and what is refused.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "kernels/dispatch.h"
+#include "tests/conv/algorithm_run.h"
+#include "tests/conv/random_case.h"
+
+namespace canopy::conv {
+namespace {
+
+using Order = std::array<int, 5>;
+
+constexpr Order kChannelsLast = {0, 2, 3, 4, 1}, kTimeBatchChannel = {2, 3, 4, 0, 1}, kColumnsFirst = {4, 0, 3, 2, 1};
+constexpr Order kOutputsLast = {2, 3, 4, 1, 0}, kInputsLast = {2, 3, 4, 0, 1}, kPlanes = {0, 1, 2, 3, 4};
+
+Geometry DrawPixels(Draw* draw) {
+  const int64_t channels[] = {1, 3, 14, 16, 33, 70, 300};
+  Geometry g;
+  g.batch = (*draw)(1, 4);
+  g.input_channels = channels[(*draw)(0, 6)];
+  g.output_channels = channels[(*draw)(0, 6)];
+  g.input_size = g.output_size = {(*draw)(1, 2), (*draw)(1, 5), (*draw)(1, 9)};
+  return g;
+}
+
+Case ChannelsCase(const Geometry& g, uint32_t seed, DType type, const Order& pixels, const Order& weights, Draw* draw) {
+  Case c = PlainCase(g, seed, type, draw, pixels);
+  c.weight = MakeTensor(c.weight.dims, type, weights, (*draw)(0, 2));
+  FillRandom(&c.weight, true, draw->engine());
+  c.weight_result = MakeTensor(c.weight.dims, DType::kFloat32, weights, (*draw)(0, 2));
+  c.SetOperands();
+  return c;
+}
+
+Case RandomChannelsCase(uint32_t seed, DType type) {
+  Draw draw(seed);
+  const Order orders[] = {kChannelsLast, kTimeBatchChannel, kColumnsFirst};
+  const Geometry g = DrawPixels(&draw);
+  return ChannelsCase(g, seed, type, orders[seed % 3], draw(0, 1) == 0 ? kOutputsLast : kInputsLast, &draw);
+}
+
+class TurnedTest : public testing::TestWithParam<int64_t> {};
+
+TEST_P(TurnedTest, GivesExactSumsOfWholeNumbers) {
+  const kernels::ScopedTarget scoped(GetParam());
+  std::array<int, 3> served{};
+  const int count = 60;
+  for (uint32_t seed = 0; seed < count; ++seed) {
+    const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+    Case c = RandomChannelsCase(seed, types[seed / 3 % 4]);
+    ExpectExactSums(&c, "turned", "seed " + std::to_string(seed), &served);
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(served, (std::array<int, 3>{count, count, count}));
+}
+
+TEST_P(TurnedTest, KeepsNumbersThatAreNotFinite) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    Case c = RandomChannelsCase(seed, DType::kFloat32);
+    MakeOneInfinite(&c, seed);
+    ExpectPaddingAbsent(&c, "turned", "seed " + std::to_string(seed));
+  }
+}
+
+TEST_P(TurnedTest, SaturatesWhereTheRunDemandsIt) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    Case c = RandomChannelsCase(seed, DType::kFloat32);
+    ForEach(c.output.dims, [&](const auto& at) { c.output.Set(at, std::numeric_limits<float>::max()); });
+    EXPECT_NE(RunAlgorithm(&c, "turned", kBackwardData, /*saturate=*/true), 0);
+    EXPECT_NE(RunAlgorithm(&c, "turned", kBackwardWeights, /*saturate=*/true), 0);
+    for (const Tensor* result : {&c.input_result, &c.weight_result}) {
+      ForEach(result->dims, [&](const auto& at) { EXPECT_TRUE(std::isfinite(result->Get(at))) << "seed " << seed; });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, TurnedTest, testing::ValuesIn(kernels::MachineTargets()),
+                         [](const auto& info) { return std::string(kernels::TargetName(info.param)); });
+
+std::string RefusalOf(const ConvProblem& problem, Computation computation) {
+  for (int i = 0; i < kAlgorithmCount; ++i) {
+    if (kAlgorithms[i].name == std::string("turned")) return kAlgorithms[i].accepts(problem, computation);
+  }
+  return "there is no such algorithm";
+}
+
+constexpr char kNoLayout[] = "channels do not lie side by side, or pixels not at equal distances";
+
+class TurnedAcceptsTest : public testing::Test {
+ protected:
+  TurnedAcceptsTest() {
+    g_.batch = 2;
+    g_.input_channels = 6;
+    g_.output_channels = 4;
+    g_.input_size = g_.output_size = {1, 3, 5};
+  }
+
+  ConvProblem With(const Order& pixels, const Order& weights) {
+    Draw draw(0);
+    return ChannelsCase(g_, 0, DType::kFloat32, pixels, weights, &draw).problem;
+  }
+
+  Geometry g_;
+};
+
+TEST_F(TurnedAcceptsTest, EveryComputationOfEitherLayoutOfWeights) {
+  for (const Order& weights : {kOutputsLast, kInputsLast}) {
+    for (const Computation computation : {kForward, kBackwardData, kBackwardWeights}) {
+      EXPECT_EQ(RefusalOf(With(kChannelsLast, weights), computation), "");
+    }
+  }
+}
+
+TEST_F(TurnedAcceptsTest, NoChannelsThatLieApart) {
+  EXPECT_EQ(RefusalOf(With(kPlanes, kPlanes), kBackwardData), kNoLayout);
+}
+
+TEST_F(TurnedAcceptsTest, NoPixelsInTwoOrders) {
+  ConvProblem problem = With(kChannelsLast, kInputsLast);
+  problem.output = With(kTimeBatchChannel, kInputsLast).output;
+  EXPECT_EQ(RefusalOf(problem, kBackwardData), kNoLayout);
+}
+
+TEST_F(TurnedAcceptsTest, NoPixelsWithGapsBetweenRows) {
+  ConvProblem problem = With(kChannelsLast, kInputsLast);
+  problem.output.strides[3] += problem.output.strides[4];
+  EXPECT_EQ(RefusalOf(problem, kBackwardData), kNoLayout);
+}
+
+TEST_F(TurnedAcceptsTest, NoOtherKernels) {
+  const char refusal[] = "the kernel is not one offset over the same pixels";
+  ConvProblem problem = With(kChannelsLast, kInputsLast);
+  problem.geometry.kernel = {1, 1, 2};
+  EXPECT_EQ(RefusalOf(problem, kBackwardData), refusal);
+  problem.geometry.kernel = {1, 1, 1};
+  problem.geometry.pad_begin = {0, 1, 0};
+  EXPECT_EQ(RefusalOf(problem, kBackwardData), refusal);
+}
+
+TEST_F(TurnedAcceptsTest, NoGroupsAndNoBias) {
+  g_.groups = 2;
+  EXPECT_EQ(RefusalOf(With(kChannelsLast, kInputsLast), kForward), "there are groups");
+  g_.groups = 1;
+  ConvProblem problem = With(kChannelsLast, kInputsLast);
+  problem.has_bias = true;
+  EXPECT_EQ(RefusalOf(problem, kForward), "a bias is added");
+}
+
+}  // namespace
+}  // namespace canopy::conv
