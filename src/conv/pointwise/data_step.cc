@@ -32,6 +32,7 @@ constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;          // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;      // transposing one element
+constexpr double kWorkAFetchedWeight = 0.6;   // more where it does not come from the L3
 constexpr double kWorkAStreamedWeight = 0.1;  // reading one that is not in the L2
 constexpr double kWorkAFarWeight = 1.2;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element
@@ -139,12 +140,15 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double pixel = picked_ ? picked : plain ? kWorkAPackedPixel : kWorkAConvertedElem;
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
   const double stored = spread_ ? reached * kWorkASpreadElem : direct_ ? 0 : rows * lanes * kWorkAConvertedElem;
-  const bool far = cut.pieces.count() > 1 && source_channels_ * result_channels_ > kNearWeights;
-  const double streamed = far ? kWorkAFarWeight : cut.block * Terms(chunk_) > kCachedWeights ? kWorkAStreamedWeight : 0;
+  const bool far = source_channels_ * result_channels_ > kNearWeights;
+  const double packed = kWorkAPackedWeight + (far ? kWorkAFetchedWeight : 0);
+  const double streamed = far && pieces.count() > 1                    ? kWorkAFarWeight
+                          : cut.block * Terms(chunk_) > kCachedWeights ? kWorkAStreamedWeight
+                                                                       : 0;
   return static_cast<double>(g.groups) * blocks *
-         (rows * products * vectors / kEfficiency +
-          rows * sources * (packings * kWorkAPackedWeight + readings * streamed) + lanes * sources * pixel +
-          rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall + stored + kWorkABlock);
+         (rows * products * vectors / kEfficiency + rows * sources * (packings * packed + readings * streamed) +
+          lanes * sources * pixel + rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall +
+          stored + kWorkABlock);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {

@@ -12,7 +12,7 @@ namespace canopy::conv::turned {
 namespace {
 
 // In units of Step::Work: what products of a microsecond take longer than other algorithms that serve them.
-constexpr double kWorkAStep = 1500;
+constexpr double kWorkAStep = 1000;
 
 }  // namespace
 
