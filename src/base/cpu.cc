@@ -27,6 +27,15 @@ int64_t CacheBytes(int name, int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
+// The last level as the kernel tells it: glibc multiplies it where several processors share packages.
+int64_t L3Bytes() {
+  std::ifstream info("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  int64_t kibibytes = 0;
+  char unit = 0;
+  if (info >> kibibytes >> unit && unit == 'K') return kibibytes << 10;
+  return CacheBytes(_SC_LEVEL3_CACHE_SIZE, 0);
+}
+
 CpuFacts ReadFacts() {
   CpuFacts facts;
   std::ifstream info("/proc/cpuinfo");
@@ -39,7 +48,7 @@ CpuFacts ReadFacts() {
   }
   facts.l1_data_bytes = CacheBytes(_SC_LEVEL1_DCACHE_SIZE, facts.l1_data_bytes);
   facts.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE, facts.l2_bytes);
-  facts.l3_bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE, facts.l3_bytes);
+  facts.l3_bytes = L3Bytes();
   return facts;
 }
 

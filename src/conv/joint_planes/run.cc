@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 #include "base/checked_math.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/sheet.h"
+#include "conv/streams.h"
 #include "exec/pool.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/planes/contract.h"
@@ -31,6 +33,7 @@ class JointRun {
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
         in_place_(direct_ && step.in_place_),
+        streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kStreamedLine == 0),
         kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
         data_(step.data()),
         weights_(step.weights()),
@@ -42,7 +45,7 @@ class JointRun {
     const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
-      direct_ = in_place_ = false;
+      direct_ = in_place_ = streams_ = false;
       kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
       input_.TakeFiniteOnly();
@@ -113,6 +116,7 @@ class JointRun {
                                partial_ + (segment * g_.groups + first) * g_.taps());
     }
     if (bias_) std::copy(scratch.bias, scratch.bias + end - first, PartialBias(segment) + first);
+    if (streams_) kernels::FinishStreams();
   }
 
   float* PartialBias(int64_t segment) const {
@@ -226,6 +230,8 @@ class JointRun {
       const char* from = planes[of] + band.first * steps.row_bytes + index * band.rows * steps.pass_bytes;
       call->ahead[i] = {from, steps.step, steps.image_bytes};
     }
+    call->streamed = streams_;
+    if (streams_) call->ahead[2] = call->ahead[0];  // nothing is to be brought to the caches for results
   }
 
   // A pass's rows of a tensor's plane, in place or in sheets, a plane for each residue.
@@ -371,6 +377,7 @@ class JointRun {
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
   bool in_place_;                         // so does the output's gradient
+  bool streams_;                          // the input's gradient is written past the caches
   const kernels::JointKernels* kernels_;  // for the form that these are then in
   bool data_, weights_, bias_;            // what is wanted now
   std::atomic<int>* nonfinite_;

@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/joint_planes/passes.h"
 #include "conv/sheets/sheet.h"
+#include "conv/streams.h"
 #include "kernels/joint_planes/contract.h"
 
 namespace canopy::conv::joint_planes {
@@ -92,6 +93,23 @@ void JointStep::Lay(const ConvProblem& problem) {
             (!data() || !(rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   in_place_ = direct_ && MeetsInPlace(problem);
+  streams_ = Streams(problem);
+}
+
+bool JointStep::Streams(const ConvProblem& problem) const {
+  const Geometry& g = problem.geometry;
+  if (!data() || form_ != Form::kFloat32 || !(in_place_ || pairs(direct_))) return false;
+  const int64_t inputs = g.input_size[0] * g.input_size[1] * g.input_size[2];
+  const int64_t outputs = g.output_size[0] * g.output_size[1] * g.output_size[2];
+  const int64_t elements = g.batch * g.groups * (outputs + (weights() ? 2 : 1) * inputs);
+  if (!OutgrowsCaches(elements * static_cast<int64_t>(sizeof(float)))) return false;
+  constexpr int64_t kLine = kStreamedLine / static_cast<int64_t>(sizeof(float));
+  const auto& strides = problem.input_result.strides;
+  const int64_t width = g.input_size[2];
+  const bool rows = in_place_ ? strides[3] == width && width <= kernels::kMostStreamedColumns &&
+                                    kernels::kJointInPlaceRows * width % kLine == 0
+                              : strides[3] % kLine == 0 && width % kLine == 0;
+  return rows && strides[0] % kLine == 0 && strides[1] % kLine == 0 && strides[2] % kLine == 0;
 }
 
 void JointStep::Cut(const Geometry& g) {
@@ -180,7 +198,8 @@ std::string JointStep::Describe() const {
   const char* in_sheets = in_place_ ? "nothing" : direct_ ? "the output" : "everything";
   return std::string(in_sheets) + " in sheets, " + std::to_string(images_) + " images at once, bands of " +
          std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
-         std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
+         std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +
+         (streams_ ? ", results past the caches" : "");
 }
 
 }  // namespace canopy::conv::joint_planes

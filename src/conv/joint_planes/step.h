@@ -51,6 +51,8 @@ class JointStep : public Step {
   // Whether there are kernels of the form for all passes.
   bool HasKernels() const;
 
+  // Whether results are better written past the caches, and lie in whole lines.
+  bool Streams(const ConvProblem& problem) const;
   // Whether the output's gradient lies as kernels in place read it.
   bool MeetsInPlace(const ConvProblem& problem) const;
 
@@ -71,6 +73,7 @@ class JointStep : public Step {
   kernels::convert::Form form_ = kernels::convert::Form::kOther;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
   bool in_place_ = false;         // so does the output's gradient
+  bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
   int64_t row_pitch_ = 0;         // of all sheets
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves
   int64_t images_ = 1;            // of a sheet: several only where a band is a whole plane

@@ -50,6 +50,7 @@ struct JointCall {
   JointAhead ahead[3];  // the last one's is written
   bool above, below;    // for kernels in place: whether g has a row before the first, behind the last
   float* bias;          // likewise; or nullptr
+  bool streamed;        // results are written past the caches
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -58,6 +59,11 @@ using JointFn = void (*)(const JointCall& call);
 // g(n, y, v, r, 0) and g(n, y, v, r, 1), vectors of the others the kernel column 1 under the former where P are the
 // even ones, else under the latter. last_lanes then counts floats of x, and there is no `before`.
 
+// Where they are `streamed`, results are FP32, a kernel of pairs has rows of whole lines of 64 bytes from an aligned
+// address on, and a kernel in place rows that follow one another, of no more than kMostStreamedColumns, of which
+// kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever. FinishStreams() comes
+// between a thread's calls and whatever tells others of their results.
+
 // A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
 // stands. The middle row and column meet a position's own gradient, and what is not there is 0:
 //   g(n, y, v, r, s) = g.first[n*g.image + (y + 1 - r)*g.row + v*lanes + 1 - s].
@@ -65,6 +71,7 @@ using JointFn = void (*)(const JointCall& call);
 // positions. last_lanes is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of
 // kJointInPlaceRows; with neither `above` nor `below` there are more than these.
 inline constexpr int kJointInPlaceRows = 4;
+inline constexpr int kMostStreamedColumns = 256;
 
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;
@@ -92,6 +99,8 @@ struct JointKernels {
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has
 // those that read x.
 inline constexpr int kMostHalfOffsets = 3, kMostHalfPairRows = 2;
+
+void FinishStreams();
 
 // The kernels for the best instruction set that this processor has. REQUIRES: not kOther.
 const JointKernels& JointPlanes(convert::Form form = convert::Form::kFloat32);

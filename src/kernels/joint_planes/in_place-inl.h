@@ -75,6 +75,8 @@ void JointInPlace(const JointCall& call) {
   const int64_t g_row = call.g.row, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
   const int64_t vectors = call.vectors;
   JointVec bias = hn::Zero(d);
+  // Rows whose results are complete leave together, as whole lines.
+  HWY_ALIGN float complete[kJointInPlaceRows * kMostStreamedColumns];
   JointTaps<kForm, 3, 3, kData, kWeights> taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
     const float* g = call.g.first + n * call.g.image;
@@ -86,6 +88,8 @@ void JointInPlace(const JointCall& call) {
     // Some rows; is there one before them, one behind?
     const auto add_rows = [&](auto count, auto above, auto below) CANOPY_JOINT_LAMBDA {
       constexpr int kCount = count;
+      const bool streamed = kData && kCount == kJointInPlaceRows && call.streamed;
+      float* const written = streamed ? complete : to;
       for (int64_t v = 0; v < vectors; ++v) {
         const JointEdges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
         const int64_t i = v * kJointLanes;
@@ -118,9 +122,12 @@ void JointInPlace(const JointCall& call) {
         };
         taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
         if constexpr (kData) {
-          JointEach<kCount>([&](auto y)
-                                CANOPY_JOINT_LAMBDA { hn::BlendedStore(result[y], seen[1], d, to + y * to_row + i); });
+          JointEach<kCount>(
+              [&](auto y) CANOPY_JOINT_LAMBDA { hn::BlendedStore(result[y], seen[1], d, written + y * to_row + i); });
         }
+      }
+      for (int64_t i = 0; streamed && i < kCount * to_row; i += kJointLanes) {
+        hn::Stream(hn::Load(d, complete + i), d, to + i);
       }
       g += kCount * g_row;
       x += kCount * x_row;

@@ -160,6 +160,28 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     ASSERT_NEAR(bias, expected_bias, 1e-3);
   }
 
+  // Results whose rows begin `row` floats apart, written past the caches and not: the same bits, and no others.
+  void CheckStreamed(const Shape& shape, JointFn kernel, int last_lanes, int64_t row) const {
+    SCOPED_TRACE(shape.Text() + ", last " + std::to_string(last_lanes) + ", row " + std::to_string(row));
+    constexpr int64_t kLine = 16, kBytes = sizeof(float);
+    const Elements x(convert::Form::kFloat32, x_);
+    std::vector<float> results[2];
+    for (const bool streamed : {false, true}) {
+      std::vector<float> memory(kResults + kLine, -5), sums(static_cast<size_t>(9 * lanes_), 1);
+      const int64_t front = kLine - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) / kBytes) % kLine;
+      Elements elsewhere(convert::Form::kFloat32, memory);
+      JointCall call = CallOf(shape, x, &elsewhere, sums.data());
+      call.result = {reinterpret_cast<char*>(memory.data() + front), 100 * kLine * kBytes, row * kBytes};
+      call.last_lanes = last_lanes;
+      call.streamed = streamed;
+      kernel(call);
+      FinishStreams();
+      results[streamed].assign(memory.begin() + front, memory.begin() + front + kResults);
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_NE(results[1][0], -5);
+  }
+
   static constexpr int64_t kFirstX = 3, kXImage = 1200, kFirstResult = 1, kResultImage = 1150, kResults = 4000;
   int64_t x_row() const { return 3 * lanes_ + 1; }
   int64_t result_row() const { return 3 * lanes_ + 3; }
@@ -234,6 +256,24 @@ TEST_P(JointPlanesTest, InPlaceGiveWhatTheFormulaSaysAndTouchNothingElse) {
     }
   }
   EXPECT_NE(JointPlanes(convert::Form::kHfloat32x11).in_place[kJointBoth], nullptr);
+}
+
+TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
+  if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
+  for (const JointResults what : {kJointBoth, kJointData}) {
+    for (const int width : {4, 2 * lanes_ - 4, 2 * lanes_}) {  // four rows are whole lines
+      for (const int64_t height : {5, 8, 14}) {
+        const int vectors = (width + lanes_ - 1) / lanes_;
+        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, vectors, false, false}, kernels_.in_place[what],
+                      width - (vectors - 1) * lanes_, width);
+      }
+    }
+    for (const int width : {16, 32, 48}) {
+      const int floats = 2 * lanes_, vectors = (width + floats - 1) / floats;
+      CheckStreamed({convert::Form::kFloat32, what, 2, 3, 2, 5, vectors, false, false}, kernels_.pairs[what][2][true],
+                    width % floats, 64);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, JointPlanesTest, testing::ValuesIn(MachineTargets()),
