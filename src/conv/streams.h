@@ -9,8 +9,6 @@
 
 namespace canopy::conv {
 
-inline constexpr int64_t kStreamedLine = 64;  // bytes: what is streamed begins and ends with a line of memory
-
 // Whether a computation over tensors of so many bytes in all leaves nothing of them in the last-level cache.
 bool OutgrowsCaches(int64_t bytes);
 

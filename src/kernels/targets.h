@@ -5,7 +5,14 @@
 #ifndef CANOPY_KERNELS_TARGETS_H_
 #define CANOPY_KERNELS_TARGETS_H_
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define CANOPY_USELESS_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+
+// Sanitizers take long to compile. SSE4 has AVX2's registers, and no masks either.
+#ifdef CANOPY_FEWER_TARGETS
+#define HWY_DISABLED_TARGETS (CANOPY_USELESS_TARGETS | HWY_AVX2)
+#else
+#define HWY_DISABLED_TARGETS CANOPY_USELESS_TARGETS
+#endif
 
 // Vector registers of the instruction set that is being compiled for; 1: it has no vectors.
 #define CANOPY_VECTOR_REGISTERS \

@@ -13,6 +13,8 @@
 
 #include "conv/conv.h"
 #include "conv/plan.h"
+#include "conv/streams.h"
+#include "kernels/streams.h"
 #include "tests/conv/random_case.h"
 
 namespace canopy::conv {
@@ -27,6 +29,27 @@ inline uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations
   for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77}) << algorithm;
   const PlannedStep& first = plan->steps[0];
   return first.algorithm->name == std::string(algorithm) ? first.computations : 0;
+}
+
+// Backward, of tensors that are said to outgrow the caches, with the input's gradient at the beginning of a line of
+// memory. Returns whether it goes past the caches.
+inline bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
+  const ScopedStreams streams(true);
+  c->problem.computations = computations;
+  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
+  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1), &result = c->input_result.bytes;
+  std::vector<char> memory(result.size() + 3 * kernels::kMemoryLine, char{0x77});
+  char* line = memory.data() + kernels::kMemoryLine;
+  line += kernels::kMemoryLine - reinterpret_cast<uintptr_t>(line) % kernels::kMemoryLine;
+  Buffers buffers = c->buffers();
+  buffers.input_result = line;
+  Run(*plan, buffers, workspace.data(), false);
+  result.assign(line, line + result.size());
+  for (const char& byte : memory) {
+    const bool outside = &byte < line || &byte >= line + result.size();
+    EXPECT_TRUE(!outside || byte == char{0x77});
+  }
+  return plan->steps[0].step->Describe().find("past the caches") != std::string::npos;
 }
 
 // Forward, backward data and backward weights of whole numbers, whose sums FP32 holds. Counts in `served`, in this

@@ -7,10 +7,10 @@
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/sheet.h"
-#include "conv/streams.h"
 #include "exec/pool.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/planes/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::joint_planes {
 
@@ -33,7 +33,7 @@ class JointRun {
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
         in_place_(direct_ && step.in_place_),
-        streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kStreamedLine == 0),
+        streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
         data_(step.data()),
         weights_(step.weights()),

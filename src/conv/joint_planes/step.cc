@@ -8,6 +8,7 @@
 #include "conv/sheets/sheet.h"
 #include "conv/streams.h"
 #include "kernels/joint_planes/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::joint_planes {
 
@@ -103,7 +104,7 @@ bool JointStep::Streams(const ConvProblem& problem) const {
   const int64_t outputs = g.output_size[0] * g.output_size[1] * g.output_size[2];
   const int64_t elements = g.batch * g.groups * (outputs + (weights() ? 2 : 1) * inputs);
   if (!OutgrowsCaches(elements * static_cast<int64_t>(sizeof(float)))) return false;
-  constexpr int64_t kLine = kStreamedLine / static_cast<int64_t>(sizeof(float));
+  constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];
   const bool rows = in_place_ ? strides[3] == width && width <= kernels::kMostStreamedColumns &&

@@ -7,18 +7,17 @@
 #include "conv/pointwise/data_step.h"
 #include "conv/pointwise/tile.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::pointwise {
 namespace {
 
-constexpr int64_t kCacheLine = 64;
 constexpr int64_t kPackedTogether = 32;  // source channels: their weights stay in the L1 for all panels of rows
-
-constexpr int64_t kInPlaceTiles = 4;   // of a plane, from where on results of many sources are added up in place
-constexpr int64_t kChannelsAhead = 2;  // whose planes are asked for while one is stored
+constexpr int64_t kInPlaceTiles = 4;     // of a plane, from where on results of many sources are added up in place
+constexpr int64_t kChannelsAhead = 2;    // whose planes are asked for while one is stored
 
 void PrefetchForWriting(const float* at, int64_t count) {
-  for (int64_t i = 0; i < count; i += kCacheLine / static_cast<int64_t>(sizeof(float))) __builtin_prefetch(at + i, 1);
+  for (int64_t i = 0; i < count; i += kernels::kMemoryLineFloats) __builtin_prefetch(at + i, 1);
 }
 
 }  // namespace
@@ -89,6 +88,7 @@ class DataRun {
       c += s_.chunk_;
     } while (c < s_.source_channels_);
     if (s_.spread_) StoreSpread(block, piece, scratch);
+    if (s_.streams_) kernels::FinishStreams();
   }
 
   template <class F>
@@ -107,7 +107,7 @@ class DataRun {
   const void* ComingAfter(const Block& block, int64_t piece, const Panel& panel, int64_t c) const {
     const int64_t begin = PieceBegin(piece), next = panel.first + panel.count;
     // The line that holds the next panel's first pixels has come with this one.
-    const int64_t come = kCacheLine / numerics::ElementBytes(s_.source_.dtype);
+    const int64_t come = kernels::kMemoryLine / numerics::ElementBytes(s_.source_.dtype);
     const int64_t last = s_.cut_.pieces.images * s_.cut_.pieces.plane - 1;
     if (next < begin + s_.cut_.pieces.size(piece))
       return source_.Address(SourceOffset(block, std::min(next + come, last), c));
@@ -266,7 +266,7 @@ class DataRun {
                          : written ? result_.Address(ResultOffset(block, panel.first + tile->at) + behind)
                                    : operands.b;
         operands.ahead_step = more ? s_.a_term() * stride * bytes : written ? result_step : 0;
-        operands.ahead_line = more ? asks.LineStep() : kCacheLine;
+        operands.ahead_line = more ? asks.LineStep() : kernels::kMemoryLine;
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
@@ -339,8 +339,9 @@ class DataRun {
         if (s_.spread_seconds_) {
           result_.StoreSeconds(offset, from, columns, length);
         } else if (direct != nullptr) {
-          PrefetchForWriting(direct + kChannelsAhead * s_.result_.strides[1], length);
-          Spread(from, columns, length, direct);
+          const bool streamed = s_.streams_ && kernels::AreLines(direct, length);
+          if (!streamed) PrefetchForWriting(direct + kChannelsAhead * s_.result_.strides[1], length);
+          Spread(from, columns, length, streamed, direct);
         } else {
           StoreRows({from, columns, offset, length, s_.result_row_ - skipped}, bundle.channel, scratch.line);
         }
@@ -349,18 +350,17 @@ class DataRun {
   }
 
   // to[0, length) = columns of a bundle's results, and zeros.
-  void Spread(const float* from, int64_t columns, int64_t length, float* to) const {
+  void Spread(const float* from, int64_t columns, int64_t length, bool streamed, float* to) const {
     const int64_t together = s_.input_.bundle(), stride = s_.input_.column_stride();
-    if (together == 1) return kernels::Lines().spread(from, columns, stride, length, to);
+    if (together == 1) return kernels::Lines().spread(from, columns, stride, length, streamed, to);
     if (together == stride) {
       kernels::Lines().interleave(from, s_.piece_lanes(), together, columns, to);
       std::fill(to + together * columns, to + length, 0.0f);
       return;
     }
     std::fill(to, to + length, 0.0f);
-    for (int64_t k = 0; k < together; ++k) {
+    for (int64_t k = 0; k < together; ++k)
       for (int64_t i = 0; i < columns; ++i) to[i * stride + k] = from[k * s_.piece_lanes() + i];
-    }
   }
 
   struct Stretch {
@@ -373,7 +373,7 @@ class DataRun {
   void StoreRows(const Stretch& stretch, int64_t channel, float* line) const {
     for (int64_t i = 0, count; i < stretch.length; i += count) {
       count = std::min(i == 0 ? stretch.row : s_.result_row_, stretch.length - i);
-      if (i == 0) Spread(stretch.from, stretch.columns, count, line);
+      if (i == 0) Spread(stretch.from, stretch.columns, count, false, line);
       if (i > 0) std::fill(line, line + count, 0.0f);
       if (p_.has_bias) AddBias(channel, count, line);
       const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};

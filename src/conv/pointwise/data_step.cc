@@ -6,7 +6,9 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
+#include "conv/elements.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pointwise {
@@ -60,6 +62,11 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   spread_seconds_ = spread_ && !problem.has_bias && numerics::ElementBytes(result_.dtype) == 2 &&
                     input_.bundle() == 1 && input_.column_stride() == 2;
+  const int64_t elements =
+      problem.geometry.batch * (Volume(problem.geometry.input_size) * problem.geometry.input_channels +
+                                Volume(problem.geometry.output_size) * problem.geometry.output_channels);
+  streams_ = spread_ && !problem.has_bias && result_.dtype == numerics::DType::kFloat32 && input_.bundle() == 1 &&
+             input_.column_stride() == 2 && OutgrowsCaches(elements * static_cast<int64_t>(sizeof(float)));
   result_row_ = g.input_size[2];
   // Pixels that lie apart are picked one channel at a time.
   if (!picked_) dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule);
@@ -171,7 +178,7 @@ std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(cut_.pieces.pixels) + " pixels, blocks of " + std::to_string(cut_.block) +
          " result channels, chunks of " + std::to_string(chunk_) + " source channels, tile " + std::to_string(rows()) +
          "x" + std::to_string(lanes()) + (weights_handle_ >= 0 ? ", weights packed once" : "") +
-         (dot_rate_ > 0 ? ", BF16 dot products" : "");
+         (streams_ ? ", results past the caches" : "") + (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::pointwise

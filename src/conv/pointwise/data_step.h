@@ -65,11 +65,12 @@ class DataStep : public Step {
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
-  bool direct_;          // results are written where they belong, but for tiles over two images where not split
-  bool spread_;          // results are an unfolded input
-  bool spread_seconds_;  // of 2 bytes each, and every second of them 0
-  bool picked_;          // sources are an unfolded input
-  double dot_rate_ = 0;  // 0: FP32 multiply-adds
+  bool direct_;           // results are written where they belong, but for tiles over two images where not split
+  bool spread_;           // results are an unfolded input
+  bool spread_seconds_;   // of 2 bytes each, and every second of them 0
+  bool streams_ = false;  // spread results are written past the caches where they are whole lines
+  bool picked_;           // sources are an unfolded input
+  double dot_rate_ = 0;   // 0: FP32 multiply-adds
   Unfolded input_;
   Operand source_, result_;
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group, unfolded

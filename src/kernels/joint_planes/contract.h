@@ -61,8 +61,8 @@ using JointFn = void (*)(const JointCall& call);
 
 // Where they are `streamed`, results are FP32, a kernel of pairs has rows of whole lines of 64 bytes from an aligned
 // address on, and a kernel in place rows that follow one another, of no more than kMostStreamedColumns, of which
-// kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever. FinishStreams() comes
-// between a thread's calls and whatever tells others of their results.
+// kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever. See
+// kernels/streams.h.
 
 // A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
 // stands. The middle row and column meet a position's own gradient, and what is not there is 0:
@@ -99,8 +99,6 @@ struct JointKernels {
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has
 // those that read x.
 inline constexpr int kMostHalfOffsets = 3, kMostHalfPairRows = 2;
-
-void FinishStreams();
 
 // The kernels for the best instruction set that this processor has. REQUIRES: not kOther.
 const JointKernels& JointPlanes(convert::Form form = convert::Form::kFloat32);

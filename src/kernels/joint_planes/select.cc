@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <hwy/cache_control.h>
-
 #include "kernels/joint_planes/contract.h"
 
 namespace canopy::kernels {
@@ -9,8 +7,6 @@ const JointKernels& JointPlanesFloat32();
 const JointKernels& JointPlanesHfloat32x11();
 const JointKernels& JointPlanesFloat16();
 const JointKernels& JointPlanesBFloat16();
-
-void FinishStreams() { hwy::FlushStream(); }
 
 const JointKernels& JointPlanes(convert::Form form) {
   switch (form) {

@@ -125,7 +125,7 @@ void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows
 }
 
 inline void Spread(const float* HWY_RESTRICT from, int64_t count, int64_t step, int64_t length,
-                   float* HWY_RESTRICT to) {
+                   [[maybe_unused]] bool streamed, float* HWY_RESTRICT to) {
   int64_t i = 0;
 #if HWY_TARGET != HWY_SCALAR && !HWY_MEM_OPS_MIGHT_FAULT
   // A number of 64 bits is an element and a 0 behind it.
@@ -140,7 +140,9 @@ inline void Spread(const float* HWY_RESTRICT from, int64_t count, int64_t step, 
                           : left == 0   ? hn::Zero(dh)
                                         : hn::MaskedLoad(hn::FirstN(dh, static_cast<size_t>(left)), dh, from + i);
     const auto spread = hn::BitCast(d, hn::PromoteTo(dw, hn::BitCast(du, elements)));
-    if (room >= 2 * lanes) {
+    if (streamed) {
+      hn::Stream(spread, d, to + 2 * i);
+    } else if (room >= 2 * lanes) {
       hn::StoreU(spread, d, to + 2 * i);
     } else {
       hn::BlendedStore(spread, hn::FirstN(d, static_cast<size_t>(room)), d, to + 2 * i);

@@ -58,8 +58,8 @@ struct LineKernels {
                                           int64_t to_step);
 
   // to[i * step] = from[i], 0 <= i < count, and 0 elsewhere in to[0, length); length > (count - 1) * step. Reads and
-  // writes nothing else.
-  void (*spread)(const float* from, int64_t count, int64_t step, int64_t length, float* to);
+  // writes nothing else. Where `streamed`, past the caches if it can (kernels/streams.h).
+  void (*spread)(const float* from, int64_t count, int64_t step, int64_t length, bool streamed, float* to);
 
   // to[i * to_step + r * length + j] = from[offsets[r] + i * from_step + j], 0 <= i < count, 0 <= r < runs,
   // 0 <= j < length <= to_step / runs. Reads up to kLineSlack floats past a run; leaves anything between the last run

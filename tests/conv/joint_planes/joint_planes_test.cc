@@ -2,12 +2,8 @@
 // What the sweep over all algorithms hardly meets: see planes_case.h.
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
-#include <vector>
 
-#include "conv/plan.h"
-#include "conv/streams.h"
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
 #include "tests/conv/joint_gradients.h"
@@ -89,29 +85,9 @@ TEST_P(JointPlanesAlgorithmTest, ReadsEveryOutputGradientOfPlanesWithoutSheets) 
   }
 }
 
-// Runs a plan with the input's gradient at the beginning of a line. Returns whether it goes past the caches.
-bool RunAligned(Case* c, uint8_t computations) {
-  c->problem.computations = computations;
-  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, "joint_planes");
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1), &result = c->input_result.bytes;
-  std::vector<char> memory(result.size() + 3 * kStreamedLine, char{0x77});
-  char* line = memory.data() + kStreamedLine;
-  line += kStreamedLine - reinterpret_cast<uintptr_t>(line) % kStreamedLine;
-  Buffers buffers = c->buffers();
-  buffers.input_result = line;
-  Run(*plan, buffers, workspace.data(), false);
-  result.assign(line, line + result.size());
-  for (const char& byte : memory) {
-    const bool outside = &byte < line || &byte >= line + result.size();
-    EXPECT_TRUE(!outside || byte == char{0x77});
-  }
-  return plan->steps[0].step->Describe().find("past the caches") != std::string::npos;
-}
-
 // Rows of whole lines, and rows of which only four are; bands, strides, and images that begin between lines.
 TEST_P(JointPlanesAlgorithmTest, WritesTheSamePastTheCaches) {
   const kernels::ScopedTarget scoped(GetParam());
-  const ScopedStreams streams(true);
   const int64_t heights[] = {5, 8, 28, 67}, widths[] = {4, 16, 28, 48, 112, 252, 272};
   int past = 0;
   for (uint32_t seed = 0; seed < 120; ++seed) {
@@ -128,7 +104,7 @@ TEST_P(JointPlanesAlgorithmTest, WritesTheSamePastTheCaches) {
     }
     Case c = PlainCase(g, seed, DType::kFloat32, &draw);
     const uint8_t wanted = kJointSets[seed % 4];
-    past += RunAligned(&c, wanted);
+    past += RunPastCaches(&c, "joint_planes", wanted);
     ExpectGradients(c, wanted, 0, 0, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }

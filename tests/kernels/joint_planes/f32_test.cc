@@ -7,6 +7,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
+#include "kernels/streams.h"
 #include "numerics/rounding.h"
 #include "tests/kernels/elements.h"
 #include "tests/kernels/random_floats.h"

@@ -9,6 +9,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/lines/contract.h"
+#include "kernels/streams.h"
 #include "tests/kernels/elements.h"
 
 namespace canopy::kernels {
@@ -246,9 +247,26 @@ TEST_P(LinesTest, SpreadPutsZerosBetweenAndBehindAndNothingElse) {
         const int64_t length = (count - 1) * step + behind;
         std::vector<float> to(static_cast<size_t>(length + 20), -1.0f), expected = to;
         for (int64_t i = 0; i < length; ++i) expected[i] = i % step == 0 && i / step < count ? from[i / step] : 0;
-        Lines().spread(from.data(), count, step, length, to.data());
+        Lines().spread(from.data(), count, step, length, false, to.data());
         EXPECT_EQ(to, expected) << count << " " << step << " " << behind;
       }
+    }
+  }
+}
+
+TEST_P(LinesTest, SpreadWritesTheSamePastTheCaches) {
+  const ScopedTarget scoped(GetParam());
+  const std::vector<float> from = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18};
+  for (const int64_t count : {1, 7, 8, 17, 18}) {
+    for (const int64_t length : {48, 112}) {
+      std::vector<float> memory(200, -1.0f), expected = memory;
+      float* line = memory.data();
+      while (!AreLines(line, length)) ++line;
+      float* same = expected.data() + (line - memory.data());
+      for (int64_t i = 0; i < length; ++i) same[i] = i % 2 == 0 && i / 2 < count ? from[i / 2] : 0;
+      Lines().spread(from.data(), count, 2, length, true, line);
+      FinishStreams();
+      EXPECT_EQ(memory, expected) << count << " " << length;
     }
   }
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores past the caches.
+#ifndef CANOPY_KERNELS_STREAMS_H_
+#define CANOPY_KERNELS_STREAMS_H_
+
+#include <cstdint>
+
+namespace canopy::kernels {
+
+// Bytes. What is streamed begins with a line of memory and is whole ones.
+inline constexpr int64_t kMemoryLine = 64, kMemoryLineFloats = kMemoryLine / 4;
+
+inline bool AreLines(const float* at, int64_t count) {
+  return count % kMemoryLineFloats == 0 && reinterpret_cast<uintptr_t>(at) % kMemoryLine == 0;
+}
+
+// Comes between a thread's streaming kernels and whatever tells others of their results.
+void FinishStreams();
+
+}  // namespace canopy::kernels
+
+#endif  // CANOPY_KERNELS_STREAMS_H_
