@@ -260,7 +260,7 @@ class JointRun {
     if (in_place_) {
       const auto& strides = p_.output.strides;
       const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
-      call->g = {unrounded_.Direct(plane + band.first * strides[3]), strides[0], strides[3]};
+      call->g = {output_.Direct(plane + band.first * strides[3]), strides[0], strides[3]};
       call->above = band.first > 0;
       call->below = band.first + band.rows < s_.rows_.positions;
       if (bias_) call->bias = scratch.bias + channel;

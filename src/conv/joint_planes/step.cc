@@ -30,7 +30,6 @@ constexpr double kRowWork = 6;         // of a row's way, besides
 constexpr double kBlockWork = 16;      // of rows that a kernel takes at once
 constexpr double kPassWork = 60;
 constexpr double kInPlaceWork = 300;  // of a pass whose kernel looks for the edges itself
-constexpr double kRoundedWork = 6;    // of a vector there, where the kernel rounds what it reads
 constexpr double kImageWork = 40;
 constexpr double kOverhead = 1.2;
 
@@ -79,10 +78,9 @@ bool JointStep::MeetsInPlace(const ConvProblem& problem) const {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
-  const bool rounded = RoundingOf(form_) != numerics::InputRounding::kNone;
   return kernels::JointPlanes(form_).in_place[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
-         (!rounded || VectorsOf(1) == 1) && kernels::convert::FormRead(problem.output.dtype, problem.rule) == form_ &&
-         centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointInPlaceRows &&
+         kernels::convert::FormRead(problem.output.dtype, problem.rule) == Form::kFloat32 && centred(rows_) &&
+         centred(columns_) && rows_.positions > kernels::kJointInPlaceRows &&
          VectorsOf(kernels::kJointInPlaceRows) <= kMostTerms &&
          (kernels::kJointInPlaceRows + 2) * row_pitch_ <= kSheetFloats;
 }
@@ -180,7 +178,6 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   if (weights() && !direct_) work += copies(problem.input, g.input_size, split);
   if (data() && !direct_) work += copies(problem.input_result, g.input_size, split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
-  if (in_place_ && RoundingOf(form_) != numerics::InputRounding::kNone) work += vectors * kRoundedWork;
   for (const sheets::Pass& pass : passes(direct_)) {
     if (pairs(direct_)) {
       work += vectors * PairWork(pass.rows, (data() ? 1 : 0) + (weights() ? 1 : 0)) +

@@ -67,9 +67,9 @@ using JointFn = void (*)(const JointCall& call);
 // A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
 // stands. The middle row and column meet a position's own gradient, and what is not there is 0:
 //   g(n, y, v, r, s) = g.first[n*g.image + (y + 1 - r)*g.row + v*lanes + 1 - s].
-// Forms that are rounded serve one vector a row; so rounded is g, but not for *bias, which gets its sum over the call's
-// positions. last_lanes is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of
-// kJointInPlaceRows; with neither `above` nor `below` there are more than these.
+// *bias gets the sum of g over the call's positions. last_lanes is that of whole vectors too, and there is no `before`.
+// With `below` the rows are a multiple of kJointInPlaceRows; with neither `above` nor `below` there are more than
+// these.
 inline constexpr int kJointInPlaceRows = 4;
 inline constexpr int kMostStreamedColumns = 256;
 

@@ -41,43 +41,17 @@ class JointEdges {
   Seen seen_[4];
 };
 
-// A row's only vector, its first lane under another.
-class JointShifts {
- public:
-  HWY_INLINE JointShifts() {
-    const JointTag d;
-    const hn::RebindToSigned<JointTag> di;
-    const auto lanes = hn::Iota(di, 0), last = hn::Set(di, static_cast<int32_t>(kJointLanes - 1));
-    down_ = hn::IndicesFromVec(d, hn::And(hn::Add(lanes, hn::Set(di, 1)), last));
-    up_ = hn::IndicesFromVec(d, hn::And(hn::Sub(lanes, hn::Set(di, 1)), last));
-  }
-  // As kernel column `column` meets it.
-  template <class Column>
-  HWY_INLINE JointVec At(Column column, JointVec v, const JointEdges::Seen& seen) const {
-    if constexpr (column == 1) return v;
-    return hn::IfThenElseZero(seen[column], hn::TableLookupLanes(v, column == 0 ? down_ : up_));
-  }
-
- private:
-  decltype(hn::IndicesFromVec(JointTag(), hn::Zero(hn::RebindToSigned<JointTag>()))) down_, up_;
-};
-
-template <Form kForm, bool kData, bool kWeights>
+template <bool kData, bool kWeights>
 void JointInPlace(const JointCall& call) {
-  // Rounding takes longer than loading: a vector is rounded once for all columns.
-  constexpr bool kAlone = RoundingOf(kForm) != numerics::InputRounding::kNone;
   const JointTag d;
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(float));
   const JointEdges edges(static_cast<size_t>(call.last_lanes));
-  [[maybe_unused]] const JointShifts shifts;
-  const auto round = [](JointVec v)
-                         CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false>(JointTag(), v); };
   const int64_t g_row = call.g.row, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
   const int64_t vectors = call.vectors;
   JointVec bias = hn::Zero(d);
   // Rows whose results are complete leave together, as whole lines.
   HWY_ALIGN float complete[kJointInPlaceRows * kMostStreamedColumns];
-  JointTaps<kForm, 3, 3, kData, kWeights> taps(call);
+  JointTaps<Form::kFloat32, 3, 3, kData, kWeights> taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
     const float* g = call.g.first + n * call.g.image;
     const float* x = reinterpret_cast<const float*>(call.x.first + n * call.x.image);
@@ -94,7 +68,6 @@ void JointInPlace(const JointCall& call) {
         const JointEdges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
         const int64_t i = v * kJointLanes;
         JointVec source[kCount], result[kCount];
-        [[maybe_unused]] JointVec alone = hn::Zero(d);
         JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
           __builtin_prefetch(ahead0 + y * kLineBytes, 0, 3);
           __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
@@ -109,16 +82,11 @@ void JointInPlace(const JointCall& call) {
           // A position's input is loaded beside the first of its gradients: registers are short.
           JointEach<(kWeights && column == 0 ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
             constexpr bool kNow = y == row + 2 || (row == kFirst && y < row + 2);
-            if constexpr (kNow) source[y] = round(hn::MaskedLoad(seen[1], d, x + y * x_row + i));
+            if constexpr (kNow) source[y] = hn::MaskedLoad(seen[1], d, x + y * x_row + i);
           });
-          if constexpr (kAlone && column > 0) return shifts.At(column, alone, seen);
-          constexpr int kColumn = kAlone ? 1 : column;
-          const JointVec gradient =
-              JointOnce(hn::MaskedLoad(seen[kColumn], d, g + (row + 1) * g_row + i + 1 - kColumn));
-          if constexpr (kColumn == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
-          if constexpr (!kAlone) return round(gradient);
-          alone = JointOnce(round(gradient));
-          return shifts.At(column, alone, seen);
+          const JointVec gradient = JointOnce(hn::MaskedLoad(seen[column], d, g + (row + 1) * g_row + i + 1 - column));
+          if constexpr (column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
+          return gradient;
         };
         taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
         if constexpr (kData) {
@@ -154,12 +122,10 @@ void JointInPlace(const JointCall& call) {
 
 template <Form kForm>
 void FillJointInPlace(JointKernels* kernels) {
-  if constexpr (TypeOf(kForm) == numerics::DType::kFloat32 && JointRowsAtOnce(3, 3, JointSpare(kForm)) == 4) {
-    kernels->in_place[kJointBoth] = &JointInPlace<kForm, true, true>;
-    if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {
-      kernels->in_place[kJointData] = &JointInPlace<kForm, true, false>;
-    }
-    kernels->in_place[kJointWeights] = &JointInPlace<kForm, false, true>;
+  if constexpr (kForm == Form::kFloat32 && JointRowsAtOnce(3, 3, JointSpare(kForm)) == 4) {
+    kernels->in_place[kJointBoth] = &JointInPlace<true, true>;
+    kernels->in_place[kJointData] = &JointInPlace<true, false>;
+    kernels->in_place[kJointWeights] = &JointInPlace<false, true>;
   }
 }
 

@@ -8,7 +8,6 @@
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/streams.h"
-#include "numerics/rounding.h"
 #include "tests/kernels/elements.h"
 #include "tests/kernels/random_floats.h"
 
@@ -122,13 +121,12 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   }
 
   // Planes of `height` rows of `width`, the rows from `first` to `end` of which are asked for.
-  void CheckInPlace(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first,
-                    int64_t end) const {
-    const Shape shape{form, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
+  void CheckInPlace(JointResults what, int64_t height, int64_t width, int64_t first, int64_t end) const {
+    const Shape shape{convert::Form::kFloat32, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
     SCOPED_TRACE(shape.Text() + ", width " + std::to_string(width) + ", from row " + std::to_string(first) + " of " +
                  std::to_string(height));
-    const Elements x(form, x_);
-    Elements result(form, std::vector<float>(kResults, -5));
+    const Elements x(convert::Form::kFloat32, x_);
+    Elements result(convert::Form::kFloat32, std::vector<float>(kResults, -5));
     std::vector<float> sums(static_cast<size_t>(9 * lanes_), 1);
     float bias = 1;
     JointCall call = CallOf(shape, x, &result, sums.data());
@@ -136,18 +134,18 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     call.above = first > 0;
     call.below = end < height;
     call.bias = &bias;
-    JointPlanes(form).in_place[what](call);
+    kernels_.in_place[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     double expected_bias = 1;
     for (int64_t i = 0; i < call.images * (end - first) * width; ++i) {
       const int64_t n = i / width / (end - first), y = i / width % (end - first), w = i % width;
       const auto g = [&](int64_t row, int64_t column) {
         const bool seen = first + row >= 0 && first + row < height && column >= 0 && column < width;
-        return seen ? call.g.first[n * call.g.image + row * call.g.row + column] : 0.0f;
+        return seen ? call.g.first[n * call.g.image + row * call.g.row + column] : 0.0;
       };
       double sum = 0;
       for (int t = 0; t < 9; ++t) {
-        const double gradient = numerics::RoundInput(g(y + 1 - t / 3, w + 1 - t % 3), RoundingOf(form), false);
+        const double gradient = g(y + 1 - t / 3, w + 1 - t % 3);
         sum += call.taps[t / 3 * call.taps_row + t % 3 * call.taps_column] * gradient;
         if (what != kJointData) {
           expected_sums[t * lanes_ + w % lanes_] += x.Read(kFirstX + n * kXImage + y * x_row() + w) * gradient;
@@ -156,7 +154,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
       expected_bias += g(y, w);
       if (what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + w] = sum;
     }
-    ExpectResults(form, result, expected);
+    ExpectResults(convert::Form::kFloat32, result, expected);
     for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
     ASSERT_NEAR(bias, expected_bias, 1e-3);
   }
@@ -241,22 +239,17 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
 // What lies around the output's gradient is not 0 here.
 TEST_P(JointPlanesTest, InPlaceGiveWhatTheFormulaSaysAndTouchNothingElse) {
   if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
-  for (const convert::Form form : {convert::Form::kFloat32, convert::Form::kHfloat32x11}) {
-    for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
-      if (JointPlanes(form).in_place[what] == nullptr) continue;
-      for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
-        if (form != convert::Form::kFloat32 && width > lanes_) continue;
-        for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over
-          CheckInPlace(form, what, height, width, 0, height);
-          CheckInPlace(form, what, height, width, 0, kJointInPlaceRows);
-          CheckInPlace(form, what, height, width, kJointInPlaceRows, height);
-          if (HasFatalFailure()) return;
-        }
-        CheckInPlace(form, what, 14, width, kJointInPlaceRows, 3 * kJointInPlaceRows);
+  for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
+    for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
+      for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over
+        CheckInPlace(what, height, width, 0, height);
+        CheckInPlace(what, height, width, 0, kJointInPlaceRows);
+        CheckInPlace(what, height, width, kJointInPlaceRows, height);
+        if (HasFatalFailure()) return;
       }
+      CheckInPlace(what, 14, width, kJointInPlaceRows, 3 * kJointInPlaceRows);
     }
   }
-  EXPECT_NE(JointPlanes(convert::Form::kHfloat32x11).in_place[kJointBoth], nullptr);
 }
 
 TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
