@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/elements.h"
 #include "conv/joint_planes/passes.h"
 #include "conv/sheets/sheet.h"
 #include "conv/streams.h"
@@ -98,10 +99,8 @@ void JointStep::Lay(const ConvProblem& problem) {
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   if (!data() || form_ != Form::kFloat32 || !(in_place_ || pairs(direct_))) return false;
-  const int64_t inputs = g.input_size[0] * g.input_size[1] * g.input_size[2];
-  const int64_t outputs = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  const int64_t elements = g.batch * g.groups * (outputs + (weights() ? 2 : 1) * inputs);
-  if (!OutgrowsCaches(elements * static_cast<int64_t>(sizeof(float)))) return false;
+  const int64_t pixels = Volume(g.output_size) + (weights() ? 2 : 1) * Volume(g.input_size);
+  if (!OutgrowsCaches(g.batch * g.groups * pixels * static_cast<int64_t>(sizeof(float)))) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];

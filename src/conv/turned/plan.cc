@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/pointwise/plan.h"
-
 #include <memory>
 #include <string>
-#include <utility>
 
-#include "conv/algorithm.h"
+#include "conv/pointwise/make_step.h"
 #include "conv/turned/turn.h"
 
 namespace canopy::conv::turned {
 namespace {
 
-// In units of Step::Work: what products of a microsecond take longer than other algorithms that serve them.
+// In units of Step::Work: so much more a product of a microsecond takes here than in the algorithms made for such.
 constexpr double kWorkAStep = 1000;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The products of a 1x1 kernel as a step, for algorithms that bring other problems into that form.
-#ifndef CANOPY_CONV_POINTWISE_PLAN_H_
-#define CANOPY_CONV_POINTWISE_PLAN_H_
+#ifndef CANOPY_CONV_POINTWISE_MAKE_STEP_H_
+#define CANOPY_CONV_POINTWISE_MAKE_STEP_H_
 
 #include <memory>
 
@@ -9,9 +9,9 @@
 
 namespace canopy::conv::pointwise {
 
-// REQUIRES: Accepts() of both would be empty.
+// REQUIRES: pointwise accepts the computation.
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
 }  // namespace canopy::conv::pointwise
 
-#endif  // CANOPY_CONV_POINTWISE_PLAN_H_
+#endif  // CANOPY_CONV_POINTWISE_MAKE_STEP_H_
