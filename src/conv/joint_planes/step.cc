@@ -98,7 +98,7 @@ void JointStep::Lay(const ConvProblem& problem) {
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || form_ != Form::kFloat32 || !(in_place_ || pairs(direct_))) return false;
+  if (!data() || !(in_place_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
   const int64_t pixels = Volume(g.output_size) + (weights() ? 2 : 1) * Volume(g.input_size);
   if (!OutgrowsCaches(g.batch * g.groups * pixels * static_cast<int64_t>(sizeof(float)))) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;

@@ -58,7 +58,7 @@ void JointPairs(const JointCall& call) {
       if constexpr (kData) {
         const JointVec a = hn::OddEven(hn::TableLookupLanes(result[1], low), hn::TableLookupLanes(result[0], low));
         const JointVec b = hn::OddEven(hn::TableLookupLanes(result[1], high), hn::TableLookupLanes(result[0], high));
-        if constexpr (kForm == Form::kFloat32) {
+        if constexpr (TypeOf(kForm) == numerics::DType::kFloat32) {
           if (call.streamed) {
             hn::Stream(a, d, to + 2 * i);
             if (!is_last || last1 > 0) hn::Stream(b, d, to + 2 * i + kJointLanes);

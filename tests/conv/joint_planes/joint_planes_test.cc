@@ -103,6 +103,7 @@ TEST_P(JointPlanesAlgorithmTest, WritesTheSamePastTheCaches) {
       for (int a = 1; a < 3; ++a) g.output_size[a] = (g.input_size[a] - 1) / 2 + 1;
     }
     Case c = PlainCase(g, seed, DType::kFloat32, &draw);
+    if (seed % 6 == 0) c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;  // keeps small numbers
     const uint8_t wanted = kJointSets[seed % 4];
     past += RunPastCaches(&c, "joint_planes", wanted);
     ExpectGradients(c, wanted, 0, 0, "seed " + std::to_string(seed));
