@@ -17,7 +17,7 @@ class PixelAsks {
   PixelAsks(int64_t tile_pixels, int64_t element_bytes, int64_t channels_a_term, int64_t row_panels)
       : channels_(channels_a_term),
         lines_(base::CeilDiv(tile_pixels * element_bytes, kCacheLine)),
-        apart_(lines_ > 1 && row_panels > lines_ * channels_) {}
+        apart_(lines_ > 1 && row_panels >= lines_ * channels_) {}
 
   bool Asks(int64_t panel) const { return panel < (apart_ ? lines_ : 1) * channels_; }
   // Of a term, and from a tile's first pixel on. REQUIRES: Asks(panel).

@@ -35,16 +35,18 @@ TEST(PixelAsks, BringEveryLineOfATileWhateverTheNumberOfPanels) {
   }
 }
 
-TEST(PixelAsks, ShareLinesOutWhereAPanelIsLeftForOtherThings) {
-  const PixelAsks few(32, 4, 1, 2), many(32, 4, 1, 3);
-  EXPECT_TRUE(few.Asks(0));
-  EXPECT_FALSE(few.Asks(1));
-  EXPECT_EQ(few.LineStep(), 64);
-  EXPECT_TRUE(many.Asks(1));
-  EXPECT_FALSE(many.Asks(2));
-  EXPECT_EQ(many.LineStep(), 0);
-  EXPECT_EQ(many.FirstByte(0), 0);
-  EXPECT_EQ(many.FirstByte(1), 64);
+TEST(PixelAsks, ShareLinesOutAmongAsManyPanels) {
+  const PixelAsks one(32, 4, 1, 1), two(32, 4, 1, 2), many(32, 4, 1, 3);
+  EXPECT_TRUE(one.Asks(0));
+  EXPECT_EQ(one.LineStep(), 64);
+  for (const PixelAsks& asks : {two, many}) {
+    EXPECT_TRUE(asks.Asks(0));
+    EXPECT_TRUE(asks.Asks(1));
+    EXPECT_FALSE(asks.Asks(2));
+    EXPECT_EQ(asks.LineStep(), 0);
+    EXPECT_EQ(asks.FirstByte(0), 0);
+    EXPECT_EQ(asks.FirstByte(1), 64);
+  }
 }
 
 TEST(PixelAsks, TakeTurnsWithTheChannelsOfAPair) {
