@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "conv/elements.h"
+
 namespace canopy::conv::turned {
 namespace {
 
@@ -48,18 +50,15 @@ std::optional<Turn> MakeTurn(const ConvProblem& problem, Computation computation
   if (!by_outputs && (weight.strides[1] != 1 || input.strides[1] != 1)) return std::nullopt;
 
   Turn turn;
-  turn.input = Player::kWeight;
-  turn.weight = by_outputs ? Player::kInput : Player::kOutput;
-  turn.output = by_outputs ? Player::kOutput : Player::kInput;
-  const Player result = data ? Player::kInput : weights ? Player::kWeight : Player::kOutput;
-  turn.computation = result == turn.input ? kBackwardData : result == turn.weight ? kBackwardWeights : kForward;
+  turn.by_outputs = by_outputs;
+  turn.computation = weights ? kBackwardData : data == by_outputs ? kBackwardWeights : kForward;
 
   ConvProblem& to = turn.problem;
   to.rule = problem.rule;
   to.computations = turn.computation;
   to.geometry.batch = 1;
   to.geometry.input_channels = by_outputs ? g.input_channels : g.output_channels;
-  to.geometry.output_channels = g.batch * g.input_size[0] * g.input_size[1] * g.input_size[2];
+  to.geometry.output_channels = g.batch * Volume(g.input_size);
   to.geometry.input_size = {1, 1, by_outputs ? g.output_channels : g.input_channels};
   to.geometry.output_size = to.geometry.input_size;
   to.input = to.input_result = Plane(weight.dtype, by_outputs ? weight.strides[1] : weight.strides[0]);
@@ -70,19 +69,13 @@ std::optional<Turn> MakeTurn(const ConvProblem& problem, Computation computation
 }
 
 Buffers Turn::Of(const Buffers& b) const {
-  const auto read = [&](Player player) {
-    return player == Player::kInput ? b.input : player == Player::kWeight ? b.weight : b.output;
-  };
-  const auto written = [&](Player player) {
-    return player == Player::kInput ? b.input_result : player == Player::kWeight ? b.weight_result : b.output_result;
-  };
   Buffers turned;
-  turned.input = read(input);
-  turned.weight = read(weight);
-  turned.output = read(output);
-  turned.input_result = written(input);
-  turned.weight_result = written(weight);
-  turned.output_result = written(output);
+  turned.input = b.weight;
+  turned.weight = by_outputs ? b.input : b.output;
+  turned.output = by_outputs ? b.output : b.input;
+  turned.input_result = b.weight_result;
+  turned.weight_result = by_outputs ? b.input_result : b.output_result;
+  turned.output_result = by_outputs ? b.output_result : b.input_result;
   return turned;
 }
 

@@ -3,9 +3,9 @@
 // i), the output (p, o), the weights (i, o), and each is a sum over the axis that it lacks of the other two's products.
 // `pointwise` serves where pixels lie side by side in memory; where the channels of a tensor do, as in channels-last
 // and time-batch-channel layouts, the same problem is one of its own kind with the axes in other roles:
-//   plays                    pixels   input channels   output channels   its weights are
-//   outputs side by side        o            i                p          the input
-//   inputs side by side         i            o                p          the output
+//   plays                    pixels   input channels   output channels   its input is   its weights are   its output is
+//   outputs side by side        o            i                p          the weights    the input         the output
+//   inputs side by side         i            o                p          the weights    the output        the input
 #ifndef CANOPY_CONV_TURNED_TURN_H_
 #define CANOPY_CONV_TURNED_TURN_H_
 
@@ -15,13 +15,10 @@
 
 namespace canopy::conv::turned {
 
-// What plays a tensor of the turned problem.
-enum class Player { kInput, kWeight, kOutput };
-
 struct Turn {
   ConvProblem problem;
   Computation computation = kForward;
-  Player input, weight, output;
+  bool by_outputs = false;  // the first of the two lines above
 
   Buffers Of(const Buffers& buffers) const;
 };
