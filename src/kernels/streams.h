@@ -10,6 +10,7 @@ namespace canopy::kernels {
 // Bytes. What is streamed begins with a line of memory and is whole ones.
 inline constexpr int64_t kMemoryLine = 64, kMemoryLineFloats = kMemoryLine / 4;
 
+// Whether `count` floats are whole lines.
 inline bool AreLines(const float* at, int64_t count) {
   return count % kMemoryLineFloats == 0 && reinterpret_cast<uintptr_t>(at) % kMemoryLine == 0;
 }

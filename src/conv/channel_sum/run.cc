@@ -144,6 +144,7 @@ int64_t ChannelsOfRows(int64_t channels) {
   const int64_t jobs = exec::ThreadCount() == 1 ? 1 : kJobsAThread * exec::ThreadCount();
   return std::clamp(base::RoundUp(channels / jobs, kRows), kRows, kChannels);
 }
+
 // As many as give every thread some.
 int64_t AdjacentChannels(int64_t channels) {
   return std::clamp(base::RoundUp(base::CeilDiv(channels, exec::ThreadCount()), 16), kLeastAdjacent, kMostAdjacent);

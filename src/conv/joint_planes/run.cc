@@ -98,6 +98,7 @@ class JointRun {
     if (!in_place_) std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
     std::fill(scratch.sums, scratch.line, 0.0f);
     kernels::JointCall call{};
+    call.streamed = streams_;
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
       Sheet next = SheetAt(item, first);
@@ -218,20 +219,20 @@ class JointRun {
     }
   }
 
-  // The share of the next sheet's planes that pass `index` asks for.
+  // The share of the next sheet's planes that pass `index` asks for. What is written past the caches is not brought
+  // there.
   void SetAhead(const Sheet& next, const Band& band, int64_t index, kernels::JointCall* call) const {
     const char* planes[] = {
         output_.Address(output_.PlaneAt(next.first_image, next.channel, next.depth)),
         weights_ ? input_.Address(input_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr,
-        data_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr};
+        data_ && !streams_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth))
+                           : nullptr};
     for (int i = 0; i < 3; ++i) {
       const int of = planes[i] != nullptr ? i : 0;
       const AheadSteps& steps = s_.ahead_[of];
       const char* from = planes[of] + band.first * steps.row_bytes + index * band.rows * steps.pass_bytes;
       call->ahead[i] = {from, steps.step, steps.image_bytes};
     }
-    call->streamed = streams_;
-    if (streams_) call->ahead[2] = call->ahead[0];  // nothing is to be brought to the caches for results
   }
 
   // A pass's rows of a tensor's plane, in place or in sheets, a plane for each residue.

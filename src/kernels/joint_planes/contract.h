@@ -61,8 +61,7 @@ using JointFn = void (*)(const JointCall& call);
 
 // Where they are `streamed`, results are FP32, a kernel of pairs has rows of whole lines of 64 bytes from an aligned
 // address on, and a kernel in place rows that follow one another, of no more than kMostStreamedColumns, of which
-// kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever. See
-// kernels/streams.h.
+// kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
 
 // A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
 // stands. The middle row and column meet a position's own gradient, and what is not there is 0:
