@@ -18,4 +18,11 @@
 #define CANOPY_VECTOR_REGISTERS \
   (HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON ? 32 : HWY_TARGET == HWY_SCALAR ? 1 : 16)
 
+// Whether multiply-adds can broadcast a number from memory by themselves. Sanitizers are to see every load.
+#ifdef CANOPY_FEWER_TARGETS
+#define CANOPY_FOLDED_FACTORS 0
+#else
+#define CANOPY_FOLDED_FACTORS (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3)
+#endif
+
 #endif  // CANOPY_KERNELS_TARGETS_H_

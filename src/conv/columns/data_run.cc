@@ -4,7 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/columns/data_step.h"
-#include "conv/packing/pixel_asks.h"
+#include "conv/packing/asks.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -119,7 +119,8 @@ class DataRun {
     operands.b_step = pixels != nullptr ? p_.output.strides[1] : s_.panel_;
     // Meanwhile the next panel. The line that holds its first pixels has come with this one where they were copied.
     const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
-    const packing::PixelAsks asks(s_.lanes(), bytes, s_.a_term(), panels);
+    const packing::Asks asks(outputs, panels, packing::AskTimes(run.terms));
+    operands.ahead_line = s_.tiles_.vector_lanes * bytes;
     const int64_t ahead = s_.panel_ + (pixels != nullptr ? 0 : kCacheLine / bytes);
     if (pixels == nullptr) {
       PackPixels(offset, panel.count, outputs, scratch.pixels);
@@ -130,14 +131,8 @@ class DataRun {
       for (int64_t i = 0; i < panel.count; i += s_.lanes()) {
         const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), panel.count - i), s_.tiles_.vector_lanes);
         operands.b = pixels + i;
-        // Tiles of an only row panel bring both channels of a pair in turns, each for its neighbour too.
-        const int64_t channel = asks.Channel(panels > 1 ? number : i / s_.lanes());
-        const int64_t coming = ahead + i - (panels > 1 ? 0 : channel * s_.lanes());
-        const bool more = asks.Asks(number) && panel.first + coming < plane_;
-        const int64_t wanted = offset + channel * p_.output.strides[1] + coming + asks.FirstByte(number) / bytes;
-        operands.ahead = more ? output_.Address(wanted) : operands.b;
-        operands.ahead_step = more ? s_.a_term() * p_.output.strides[1] * bytes : 0;
-        operands.ahead_line = asks.LineStep();
+        asks.Assign(number, output_.Address(offset + ahead + i), p_.output.strides[1] * bytes, &operands);
+        if (panel.first + ahead + i >= plane_) operands.asks = 0;
         operands.c = panel.products + first * s_.panel_ + i;
         s_.tiles_.tiles[vectors - 1].adjacent[count](operands, k > 0);
       }

@@ -4,9 +4,11 @@
 
 #include "base/checked_math.h"
 #include "conv/nonfinite.h"
+#include "conv/packing/asks.h"
 #include "conv/pixel_lanes/data_step.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::pixel_lanes {
 
@@ -201,6 +203,13 @@ class DataRun {
 
   int64_t Widest() const { return s_.tiles_.tiles[s_.tiles_.count - 1].lanes; }
 
+  // Of memory that is wanted, a block's.
+  struct Share {
+    const char* from;
+    int64_t bytes, step;
+    packing::Asks asks;
+  };
+
   // Adds the terms of source channels [c, c + channels).
   void Multiply(int64_t group, const Product& product, int64_t c, int64_t channels, const Wanted& wanted,
                 const DataScratch& scratch) const {
@@ -221,18 +230,26 @@ class DataRun {
     const int64_t calls = base::CeilDiv(all, whole.most_rows);
     const int64_t vectors = base::CeilDiv(s_.Positions(), int64_t{s_.tiles_.vector_lanes});
     const int64_t blocks = base::CeilDiv(vectors, int64_t{product.vectors});
+    if (blocks == 0) return;
+    // Blocks take turns with what is read and what is written next. In steps so short that every line comes.
+    const int64_t turns = base::CeilDiv(blocks, int64_t{2}), times = shifts * packing::AskTimes(channels);
+    const auto share = [&](const char* from, int64_t bytes) {
+      const int64_t part = bytes / turns;
+      const int64_t step = std::clamp(base::CeilDiv(part, std::max<int64_t>(1, calls * times)), int64_t{1},
+                                      vectors / blocks * kernels::kMemoryLine);
+      return Share{from, part, step, packing::Asks(base::CeilDiv(part, step), calls, times)};
+    };
+    const Share shares[] = {share(wanted.read, wanted.read_bytes), share(wanted.write, wanted.write_bytes)};
     for (int64_t block = 0; block < blocks; ++block) {
       const int64_t vector = block * vectors / blocks, width = (block + 1) * vectors / blocks - vector;
       const int64_t first = vector * s_.tiles_.vector_lanes;
       const kernels::GatherTiles& tiles = s_.tiles_.tiles[width - 1];
       operands.b = scratch.slab + first;
-      const bool read = block % 2 == 0;
-      const int64_t share = (read ? wanted.read_bytes : wanted.write_bytes) / base::CeilDiv(blocks, int64_t{2});
-      operands.ahead = (read ? wanted.read : wanted.write) + block / 2 * share;
-      operands.ahead_step = share / std::max<int64_t>(1, shifts * channels);
+      const Share& share = shares[block % 2];
       for (int64_t call = 0; call < calls; ++call) {
         const int64_t row = call * all / calls, rows = (call + 1) * all / calls - row;
         operands.a = weights + row;
+        share.asks.Assign(call, share.from + block / 2 * share.bytes, share.step, &operands);
         operands.c = results + row * s_.position_floats_ + first;
         tiles.adjacent[rows](operands, c > 0);
       }

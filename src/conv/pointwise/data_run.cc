@@ -2,9 +2,11 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "conv/packing/pixel_asks.h"
+#include "conv/packing/asks.h"
 #include "conv/pair_reader.h"
+#include "conv/pointwise/bias.h"
 #include "conv/pointwise/data_step.h"
+#include "conv/pointwise/spread_run.h"
 #include "conv/pointwise/tile.h"
 #include "exec/pool.h"
 #include "kernels/streams.h"
@@ -14,11 +16,6 @@ namespace {
 
 constexpr int64_t kPackedTogether = 32;  // source channels: their weights stay in the L1 for all panels of rows
 constexpr int64_t kInPlaceTiles = 4;     // of a plane, from where on results of many sources are added up in place
-constexpr int64_t kChannelsAhead = 2;    // whose planes are asked for while one is stored
-
-void PrefetchForWriting(const float* at, int64_t count) {
-  for (int64_t i = 0; i < count; i += kernels::kMemoryLineFloats) __builtin_prefetch(at + i, 1);
-}
 
 }  // namespace
 
@@ -87,7 +84,11 @@ class DataRun {
       });
       c += s_.chunk_;
     } while (c < s_.source_channels_);
-    if (s_.spread_) StoreSpread(block, piece, scratch);
+    if (s_.spread_) {
+      const int64_t begin = PieceBegin(piece), channel = block.group * s_.result_channels_ + block.first;
+      SpreadRun(s_, p_, b_, result_)
+          .Store({channel, block.channels}, {begin, s_.cut_.pieces.size(piece)}, scratch.results, scratch.line);
+    }
     if (s_.streams_) kernels::FinishStreams();
   }
 
@@ -246,8 +247,8 @@ class DataRun {
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
     const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate), written = placed || stored;
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
-    const packing::PixelAsks asks(s_.lanes(), bytes, s_.a_term(), block.row_panels);
-    const int64_t result_step = s_.result_.strides[1] * numerics::ElementBytes(s_.result_.dtype);
+    operands.ahead_line = s_.tiles_[0].lanes * bytes;
+    const packing::Asks asks(s_.picked_ ? 0 : sources, block.row_panels, packing::AskTimes(run.terms));
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
@@ -258,20 +259,26 @@ class DataRun {
         operands.b_copy = scratch.pixels + tile->at;
         operands.b = copying ? tile->source : operands.b_copy;
         operands.b_step = copying ? stride : s_.panel_;
-        // Meanwhile what comes next, and then where the rows behind are written.
-        const bool more = asks.Asks(p) && !s_.picked_;
-        const int64_t behind = p + 1 < block.row_panels ? block.first_row(p + 1) * s_.result_.strides[1] : panel.count;
-        const char* pixels = static_cast<const char*>(coming) + (asks.Channel(p) * stride + tile->at) * bytes;
-        operands.ahead = more      ? pixels + asks.FirstByte(p)
-                         : written ? result_.Address(ResultOffset(block, panel.first + tile->at) + behind)
-                                   : operands.b;
-        operands.ahead_step = more ? s_.a_term() * stride * bytes : written ? result_step : 0;
-        operands.ahead_line = more ? asks.LineStep() : kernels::kMemoryLine;
+        // Meanwhile what comes next: planes are too far apart for the processor to foresee.
+        asks.Assign(p, static_cast<const char*>(coming) + tile->at * bytes, stride * bytes, &operands);
+        if (written) AskForResults(block, panel, p + 1, *tile);
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
       }
       if (stored) Store(block, panel, row, rows);  // out of the L1
+    }
+  }
+
+  // Where a tile's results of a row panel are written; of the one behind the last: of the next pixels' first.
+  void AskForResults(const Block& block, const Panel& panel, int64_t row_panel, const Tile& tile) const {
+    const bool next = row_panel == block.row_panels;
+    const int64_t first = block.first_row(next ? 0 : row_panel), end = block.first_row(next ? 1 : row_panel + 1);
+    const int64_t bytes = numerics::ElementBytes(s_.result_.dtype), stride = s_.result_.strides[1];
+    int64_t offset = ResultOffset(block, panel.first + tile.at) + (next ? panel.count : 0) + first * stride;
+    for (int64_t row = first; row < end; ++row, offset += stride) {
+      const char* line = static_cast<const char*>(result_.Address(offset));
+      for (int64_t i = 0; i < tile.count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(line + i, 1);
     }
   }
 
@@ -305,80 +312,10 @@ class DataRun {
         return kernels::Lines().copy_rows(line, line_step, rows, run, direct, stride);
       }
       for (int64_t r = 0; r < rows; ++r, line += line_step) {
-        if (p_.has_bias) AddBias(block.group * s_.result_channels_ + block.first + first + r, run, line);
+        if (p_.has_bias) AddBias(p_, b_, block.group * s_.result_channels_ + block.first + first + r, run, line);
         result_.Store(offset + r * stride, &whole, 1, 1, line);
       }
     });
-  }
-
-  void AddBias(int64_t channel, int64_t count, float* line) const {
-    const char* at =
-        static_cast<const char*>(b_.bias) + channel * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-    const float bias = numerics::LoadElement(at, p_.bias.dtype);
-    for (int64_t i = 0; i < count; ++i) line[i] += bias;
-  }
-
-  // Rows of the input, each from the results of a bundle, and behind each the zeros that nothing reaches.
-  void StoreSpread(const Block& block, int64_t piece, const DataScratch& scratch) const {
-    const Unfolded& input = s_.input_;
-    const int64_t width = input.width(), together = input.bundle();
-    const int64_t begin = PieceBegin(piece), end = begin + s_.cut_.pieces.size(piece);
-    const Unfolded::Row first_row = input.RowAt(begin / width);
-    const int64_t first_column = begin % width;
-    Unfolded::Bundle bundle = input.BundleAt((block.group * s_.result_channels_ + block.first) / together);
-    for (int64_t r = 0; r < block.channels; r += together, input.Next(&bundle)) {
-      const float* from = scratch.results + r * s_.piece_lanes();
-      Unfolded::Row row = first_row;
-      int64_t column = first_column;
-      for (int64_t p = begin, columns; p < end; p += columns, from += columns, column = 0, input.Next(&row)) {
-        columns = std::min(width - column, end - p);
-        const int64_t skipped = column * input.column_stride(), offset = bundle.offset + row.offset + skipped;
-        const int64_t length =
-            column + columns < width ? columns * input.column_stride() : input.Reach(bundle, row) - skipped;
-        float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
-        if (s_.spread_seconds_) {
-          result_.StoreSeconds(offset, from, columns, length);
-        } else if (direct != nullptr) {
-          const bool streamed = s_.streams_ && kernels::AreLines(direct, length);
-          if (!streamed) PrefetchForWriting(direct + kChannelsAhead * s_.result_.strides[1], length);
-          Spread(from, columns, length, streamed, direct);
-        } else {
-          StoreRows({from, columns, offset, length, s_.result_row_ - skipped}, bundle.channel, scratch.line);
-        }
-      }
-    }
-  }
-
-  // to[0, length) = columns of a bundle's results, and zeros.
-  void Spread(const float* from, int64_t columns, int64_t length, bool streamed, float* to) const {
-    const int64_t together = s_.input_.bundle(), stride = s_.input_.column_stride();
-    if (together == 1) return kernels::Lines().spread(from, columns, stride, length, streamed, to);
-    if (together == stride) {
-      kernels::Lines().interleave(from, s_.piece_lanes(), together, columns, to);
-      std::fill(to + together * columns, to + length, 0.0f);
-      return;
-    }
-    std::fill(to, to + length, 0.0f);
-    for (int64_t k = 0; k < together; ++k)
-      for (int64_t i = 0; i < columns; ++i) to[i * stride + k] = from[k * s_.piece_lanes() + i];
-  }
-
-  struct Stretch {
-    const float* from;
-    int64_t columns, offset, length;
-    int64_t row;  // elements up to the end of its first row
-  };
-
-  // The same of a channel with a bias or a conversion.
-  void StoreRows(const Stretch& stretch, int64_t channel, float* line) const {
-    for (int64_t i = 0, count; i < stretch.length; i += count) {
-      count = std::min(i == 0 ? stretch.row : s_.result_row_, stretch.length - i);
-      if (i == 0) Spread(stretch.from, stretch.columns, count, false, line);
-      if (i > 0) std::fill(line, line + count, 0.0f);
-      if (p_.has_bias) AddBias(channel, count, line);
-      const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
-      result_.Store(stretch.offset + i, &whole, 1, 1, line);
-    }
   }
 
   const DataStep& s_;

@@ -39,6 +39,7 @@ class DataStep : public Step {
 
  private:
   friend class DataRun;
+  friend class SpreadRun;
 
   static constexpr int64_t kMostTiles = 4;  // of a panel
 

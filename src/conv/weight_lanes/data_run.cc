@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/packing/asks.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "conv/weight_lanes/data_step.h"
@@ -166,26 +167,28 @@ class DataRun {
       }
       // Meanwhile the next panel: output channels are too far apart for the processor to foresee.
       const bool more = !s_.paired() && lane + panel < of.end;
-      operands.ahead = more ? weight_.Address(offset + lane + panel) : nullptr;
-      MultiplyPanel(s_.blocks_.tiles(lanes), operands, direct, k > 0);
+      const void* coming = more ? weight_.Address(offset + lane + panel) : nullptr;
+      MultiplyPanel(s_.blocks_.tiles(lanes), operands, direct, coming, k > 0);
     }
   }
 
-  // A panel of weights in place, which the first pixels' product copies on its way, or of packed ones.
+  // A panel of weights in place, which the first pixels' product copies on its way, or of packed ones. `coming` is the
+  // next panel, nullptr where there is none.
   void MultiplyPanel(const kernels::GatherTiles& tiles, const kernels::GatherOperands& panel, const float* in_place,
-                     bool accumulate) const {
-    const int64_t calls = base::CeilDiv(rows(), s_.blocks_.most_rows()), stride = p_.weight.strides[0];
+                     const void* coming, bool accumulate) const {
+    const int64_t calls = base::CeilDiv(rows(), s_.blocks_.most_rows());
+    const int64_t step = p_.weight.strides[0] * numerics::ElementBytes(p_.weight.dtype);
+    const packing::Asks asks(panel.runs[0].terms, calls, packing::AskTimes(panel.runs[0].terms));
     for (int64_t call = 0; call < calls; ++call) {
       const int64_t first = call * rows() / calls, count = (call + 1) * rows() / calls - first;
-      const bool copying = call == 0 && in_place != nullptr, fetching = call + 1 == calls && panel.ahead != nullptr;
+      const bool copying = call == 0 && in_place != nullptr;
       kernels::GatherOperands operands = panel;
       operands.a += first;
       operands.result_offsets += first;
-      operands.ahead = fetching ? panel.ahead : operands.a;
-      operands.ahead_step = fetching ? stride * numerics::ElementBytes(p_.weight.dtype) : 0;
+      if (coming != nullptr) asks.Assign(call, coming, step, &operands);
       if (copying) {
         operands.b = in_place;
-        operands.b_step = stride;
+        operands.b_step = p_.weight.strides[0];
       }
       const kernels::GatherGemmFn* by_rows = copying && calls > 1 ? +tiles.adjacent_copying : +tiles.adjacent;
       by_rows[count](operands, accumulate);

@@ -248,7 +248,6 @@ class WeightsRun {
                  product.point * cut_.output_rows() * lanes;
     operands.b_step = lanes;
     operands.result_offsets = result_offsets;
-    operands.ahead = operands.b;
     const int64_t list = product.depth * WeightsShape::kKinds + cut_.shape.KindsWithout(product.point);
     const TileSum* sums = desk.tiles.sums + list * cut_.most_sums();
     const int64_t calls = CeilDiv(rows, tiles.most_rows);  // alike in size

@@ -8,8 +8,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bf16"))), apply_to = function)
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bf16")
+#endif
 namespace canopy::kernels {
 namespace {
 
@@ -18,7 +22,7 @@ namespace {
 // A pair travels as the float of its bits, which is never computed with.
 struct PairMath {
   static constexpr int kRegisters = 32, kLanes = 16;
-  static constexpr bool kMasks = false;
+  static constexpr bool kMasks = false, kFolds = true;
   using V = __m512;
 
   static __attribute__((always_inline)) V Zero() { return _mm512_setzero_ps(); }
@@ -26,8 +30,11 @@ struct PairMath {
   static __attribute__((always_inline)) void Store(V v, float* to) { _mm512_storeu_ps(to, v); }
   static __attribute__((always_inline)) V Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static __attribute__((always_inline)) V Add(V x, V y) { return _mm512_add_ps(x, y); }
-  static __attribute__((always_inline)) V MulAdd(V x, V y, V sum) {
-    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+  static __attribute__((always_inline)) void AddProduct(V x, V y, V* sum) {
+    asm("vdpbf16ps %2, %1, %0" : "+v"(*sum) : "v"(y), "v"(x));
+  }
+  static __attribute__((always_inline)) void AddProduct(const float* x, V y, V* sum) {
+    asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(*sum) : "v"(y), "m"(*x));
   }
 };
 
@@ -35,7 +42,11 @@ GatherTilesList Tiles() { return ListGatherTiles<PairMath>(); }
 
 }  // namespace
 }  // namespace canopy::kernels
+#ifdef __clang__
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 #endif
 
 namespace canopy::kernels {

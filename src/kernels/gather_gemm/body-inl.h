@@ -26,13 +26,25 @@ struct GatherMath {
   using D = hn::ScalableTag<float>;
   using V = hn::Vec<D>;
   static constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+  static constexpr bool kFolds = CANOPY_FOLDED_FACTORS != 0;
 
   static HWY_INLINE V Zero() { return hn::Zero(D()); }
   static HWY_INLINE V Load(const float* from) { return hn::LoadU(D(), from); }
   static HWY_INLINE void Store(V v, float* to) { hn::StoreU(v, D(), to); }
   static HWY_INLINE V Broadcast(const float* from) { return hn::Set(D(), *from); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
-  static HWY_INLINE V MulAdd(V x, V y, V sum) { return hn::MulAdd(x, y, sum); }
+#if CANOPY_FOLDED_FACTORS
+  // GCC 12 would take a factor's register for the sum where it can, and copy vectors then.
+  static HWY_INLINE void AddProduct(V x, V y, V* sum) {
+    asm("vfmadd231ps %2, %1, %0" : "+v"(sum->raw) : "v"(y.raw), "v"(x.raw));
+  }
+  static HWY_INLINE void AddProduct(const float* x, V y, V* sum) {
+    asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum->raw) : "v"(y.raw), "m"(*x));
+  }
+#else
+  static HWY_INLINE void AddProduct(V x, V y, V* sum) { *sum = hn::MulAdd(x, y, *sum); }
+  static HWY_INLINE void AddProduct(const float* x, V y, V* sum) { AddProduct(Broadcast(x), y, sum); }
+#endif
 
 #if HWY_TARGET == HWY_SCALAR || HWY_MEM_OPS_MIGHT_FAULT
   static constexpr bool kMasks = false;

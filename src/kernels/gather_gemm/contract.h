@@ -24,6 +24,8 @@ struct GatherRun {
   int64_t a, b, terms;  // a, b in elements
 };
 
+inline constexpr int64_t kTermsAnAsk = 4;
+
 struct GatherOperands {
   const GatherRun* runs;
   int64_t run_count;
@@ -43,13 +45,13 @@ struct GatherOperands {
   int64_t split = 0, end = 0, b_jump = 0, c_jump = 0;
   const float* added = nullptr;
   int64_t added_step = 0;
-  // Adjacent rows and scattered_ahead: what a later call reads, brought to the cache meanwhile, a line a vector of a
-  // term, the terms ahead_step bytes apart, the vectors ahead_line: 0 where calls share out the lines of a term. A
-  // hint: any address will do; one that is in the cache already costs least.
+  // What a later call reads, brought to the cache meanwhile. A hint: any address will do.
   const void* ahead = nullptr;
-  int64_t ahead_step = 0, ahead_line = 64;
-  // scattered_ahead only: a line a term, and after every ahead_terms (at least 1) terms on from ahead_row bytes behind
-  // where they began.
+  // Adjacent rows: `asks` times after every kTermsAnAsk terms of a run, and after what is left of them, ahead_step
+  // bytes apart, for a line a vector, the vectors ahead_line bytes apart.
+  int64_t asks = 0, ahead_step = 0, ahead_line = 64;
+  // scattered_ahead only: a line a term, the terms ahead_step bytes apart, and after every ahead_terms (at least 1)
+  // terms on from ahead_row bytes behind where they began.
   int64_t ahead_terms = 1, ahead_row = 0;
 };
 

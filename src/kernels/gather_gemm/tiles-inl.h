@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles over any arithmetic, to be included inside a namespace and under the compiler options of an instruction
-// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, and MulAdd. Where
-// kMasks, it also has masks: M, Lanes(begin, end) of any two numbers, Pick, which loads the lanes of two from two
-// places, and Place, which stores those of one.
+// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, and AddProduct of
+// two vectors, or of an element and a vector, which is one instruction where kFolds. Where kMasks, it also has masks:
+// M, Lanes(begin, end) of any two numbers, Pick, which loads the lanes of two from two places, and Place, which stores
+// those of one.
 
 // kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
 // into memory.
@@ -20,18 +21,24 @@ class GatherSums {
     }
   }
 
-  // `row(r)` is where row r's factor stands. The fewer operands wait in registers.
-  template <class Row>
+  // `row(r)` is where row r's factor stands. The fewer operands wait in registers. The last kFolded rows' factors are
+  // loaded by each multiply-add: an instruction less a row, for a load more a vector.
+  template <int kFolded = 0, class Row>
   __attribute__((always_inline)) void Add(const Row& row, const float* __restrict__ b) {
     if constexpr (kVectors <= kRows || kVectors < 5) {
       V lanes[kVectors];
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) lanes[v] = Math::Load(b + v * kLanes);
 #pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
+      for (int r = 0; r < kRows - kFolded; ++r) {
         const V factor = Math::Broadcast(row(r));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) sums_[r][v] = Math::MulAdd(factor, lanes[v], sums_[r][v]);
+        for (int v = 0; v < kVectors; ++v) Math::AddProduct(factor, lanes[v], &sums_[r][v]);
+      }
+#pragma GCC unroll 16
+      for (int r = kRows - kFolded; r < kRows; ++r) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) Math::AddProduct(row(r), lanes[v], &sums_[r][v]);
       }
     } else {
       V factors[kRows];
@@ -41,7 +48,7 @@ class GatherSums {
       for (int v = 0; v < kVectors; ++v) {
         const V lanes = Math::Load(b + v * kLanes);
 #pragma GCC unroll 16
-        for (int r = 0; r < kRows; ++r) sums_[r][v] = Math::MulAdd(factors[r], lanes, sums_[r][v]);
+        for (int r = 0; r < kRows; ++r) Math::AddProduct(factors[r], lanes, &sums_[r][v]);
       }
     }
   }
@@ -57,7 +64,7 @@ class GatherSums {
     for (int r = 0; r < kRows; ++r) {
       const float* factors = row(r);
 #pragma GCC unroll 4
-      for (int i = 0; i < kTerms; ++i) sums_[r][0] = Math::MulAdd(Math::Broadcast(factors + i), lanes[i], sums_[r][0]);
+      for (int i = 0; i < kTerms; ++i) Math::AddProduct(Math::Broadcast(factors + i), lanes[i], &sums_[r][0]);
     }
   }
 
@@ -121,8 +128,13 @@ class GatherParts {
 
 inline constexpr int kMostSplitVectors = 2;
 
+// With so many rows some of their addresses wait in memory or vector registers.
+inline constexpr int kManyRows = 9;
+inline constexpr int kTermsAtOnce = 4;
+
 template <class Math, int kRows, int kVectors, bool kAhead>
 void GatherScattered(const GatherOperands& o, bool accumulate) {
+  constexpr int kAtOnce = Math::kFolds && kRows < kManyRows && !kAhead ? kTermsAtOnce : 1;
   GatherSums<Math, kRows, kVectors> sums;
   sums.Clear();
   [[maybe_unused]] const char *ahead_row = static_cast<const char*>(o.ahead), *ahead = ahead_row;
@@ -133,9 +145,20 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) rows[r] = o.a + run.a + o.row_offsets[r];
     const float* __restrict__ b = o.b + run.b;
-    for (int64_t i = 0; i < run.terms; ++i) {
+    const auto add = [&](int64_t i) __attribute__((always_inline)) {
       sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
       b += o.b_step;
+      if constexpr (kAtOnce > 1) asm("" : "+r"(b));  // one address, and not one for each of the terms
+    };
+    int64_t i = 0;
+    if constexpr (kAtOnce > 1) {
+      for (; i + kAtOnce <= run.terms; i += kAtOnce) {
+#pragma GCC unroll 4
+        for (int k = 0; k < kAtOnce; ++k) add(i + k);
+      }
+    }
+    for (; i < run.terms; ++i) {
+      add(i);
       if constexpr (kAhead) {
         __builtin_prefetch(ahead);
         ahead += o.ahead_step;
@@ -150,10 +173,8 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
   sums.Finish(o.c, o.result_offsets, accumulate);
 }
 
-// With so many rows some of their addresses wait in memory or vector registers. A tile of one vector has time for that
-// once in a few terms only, and none to make them anew for each run.
-inline constexpr int kManyRows = 9, kTermsAtOnce = 4;
-
+// A tile of one vector and many rows has time for their addresses once in a few terms only, and none to make them anew
+// for each run.
 template <class Math, int kRows>
 void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
   GatherSums<Math, kRows, 1> sums;
@@ -187,41 +208,92 @@ constexpr GatherGemmFn ScatteredTile() {
   }
 }
 
+// Where two threads share a core, each has half of the instructions that it can start in a cycle, and what is neither
+// multiply nor add costs: so terms come four at a time, asks for memory once for all four, and a quarter of the rows'
+// factors within the multiply-adds, for which there are loads enough.
 template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
-void GatherAdjacent(const GatherOperands& o, bool accumulate) {
-  GatherSums<Math, kRows, kVectors> sums;
-  sums.Clear();
-  const char* ahead = static_cast<const char*>(o.ahead);
-  const int64_t ahead_line = o.ahead_line;
-  [[maybe_unused]] float* __restrict__ copy = o.b_copy;
-  [[maybe_unused]] const std::conditional_t<kSplit, GatherParts<Math, kVectors>, GatherWhole> parts(o.split, o.end);
-  for (int64_t t = 0; t < o.run_count; ++t) {
-    const GatherRun run = o.runs[t];
-    const float* __restrict__ a = o.a + run.a;
-    const float* __restrict__ b = o.b + run.b;
-    for (int64_t i = 0; i < run.terms; ++i) {
-      if constexpr (kCopying) {
-#pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) {
-          const float* from = b + v * Math::kLanes;
-          if constexpr (kSplit) Math::Store(parts.Load(from, o.b_jump, v), copy + v * Math::kLanes);
-          if constexpr (!kSplit) Math::Store(Math::Load(from), copy + v * Math::kLanes);
-        }
+class GatherAdjacentTerms {
+ public:
+  __attribute__((always_inline)) explicit GatherAdjacentTerms(const GatherOperands& o)
+      : o_(o),
+        a_step_(o.a_step),
+        b_step_(o.b_step),
+        ahead_(static_cast<const char*>(o.ahead)),
+        ahead_line_(o.ahead_line),
+        copy_(o.b_copy),
+        parts_(o.split, o.end) {
+    sums_.Clear();
+  }
+
+  __attribute__((always_inline)) void AddRun(const GatherRun& run) {
+    const float *a = o_.a + run.a, *b = o_.b + run.b;
+    int64_t left = run.terms;
+    for (; left >= kTermsAnAsk; left -= kTermsAnAsk) {
+      if constexpr (Math::kFolds) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kTermsAnAsk; ++i) AddTerm(&a, &b);
+      } else {
+#pragma GCC unroll 1  // elsewhere the registers do not last for more
+        for (int i = 0; i < kTermsAnAsk; ++i) AddTerm(&a, &b);
       }
-      sums.Add([a](int r) { return a + r; }, kCopying && kSplit ? copy : b);
-      if constexpr (kCopying) copy += o.b_copy_step;
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead + v * ahead_line);
-      ahead += o.ahead_step;
-      a += o.a_step;
-      b += o.b_step;
+      Ask();
+    }
+    if (left == 0) return;
+    for (; left > 0; --left) AddTerm(&a, &b);
+    Ask();
+  }
+
+  __attribute__((always_inline)) void Finish(bool accumulate) const {
+    if constexpr (kSplit) {
+      sums_.FinishSplit(o_, parts_, accumulate);
+    } else {
+      sums_.Finish(o_.c, o_.result_offsets, accumulate);
     }
   }
-  if constexpr (kSplit) {
-    sums.FinishSplit(o, parts, accumulate);
-  } else {
-    sums.Finish(o.c, o.result_offsets, accumulate);
+
+ private:
+  static constexpr int kFolded = Math::kFolds && kVectors > 1 ? kRows / 4 : 0;
+
+  __attribute__((always_inline)) void AddTerm(const float** next_a, const float** next_b) {
+    const float* __restrict__ a = *next_a;
+    const float* __restrict__ b = *next_b;
+    if constexpr (kCopying) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        const float* from = b + v * Math::kLanes;
+        if constexpr (kSplit) Math::Store(parts_.Load(from, o_.b_jump, v), copy_ + v * Math::kLanes);
+        if constexpr (!kSplit) Math::Store(Math::Load(from), copy_ + v * Math::kLanes);
+      }
+    }
+    sums_.template Add<kFolded>([a](int r) { return a + r; }, kCopying && kSplit ? copy_ : b);
+    if constexpr (kCopying) copy_ += o_.b_copy_step;
+    *next_a += a_step_;
+    *next_b += b_step_;
+    // A multiply-add that loads from a sum of two registers is two instructions again.
+    if constexpr (kFolded > 0) asm("" : "+r"(*next_a));
   }
+
+  __attribute__((always_inline)) void Ask() {
+    for (int64_t asks = o_.asks; asks > 0; --asks, ahead_ += o_.ahead_step) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead_ + v * ahead_line_);
+    }
+  }
+
+  const GatherOperands& o_;
+  const int64_t a_step_, b_step_;
+  const char* ahead_;
+  int64_t ahead_line_;
+  float* copy_;
+  std::conditional_t<kSplit, GatherParts<Math, kVectors>, GatherWhole> parts_;
+  GatherSums<Math, kRows, kVectors> sums_;
+};
+
+template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
+void GatherAdjacent(const GatherOperands& o, bool accumulate) {
+  GatherAdjacentTerms<Math, kRows, kVectors, kCopying, kSplit> terms(o);
+  for (int64_t t = 0; t < o.run_count; ++t) terms.AddRun(o.runs[t]);
+  terms.Finish(accumulate);
 }
 
 template <class Math, int kVectors, int... kRows>

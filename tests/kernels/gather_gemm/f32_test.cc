@@ -79,6 +79,7 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
     }
   }
   operands.ahead = b.data();
+  operands.asks = 2;
   operands.ahead_step = 64;
   operands.ahead_terms = 3;
   operands.ahead_row = 128;
