@@ -165,6 +165,8 @@ Pool* GetPool() {
   return pool;
 }
 
+std::atomic<bool> g_backward{false};
+
 }  // namespace
 
 int ThreadCount() { return base::DefaultThreadCount(); }
@@ -172,11 +174,19 @@ int ThreadCount() { return base::DefaultThreadCount(); }
 void ParallelFor(int64_t jobs, bool serial, JobFn job, void* context) {
   if (jobs <= 0) return;
   FlushDenormals flush;
+  if (g_backward.load(std::memory_order_relaxed)) {
+    for (int64_t index = jobs - 1; index >= 0; --index) job(context, index, 0);
+    return;
+  }
   if (!serial && jobs > 1 && ThreadCount() > 1) {
     Pool* pool = GetPool();
     if (pool != nullptr && pool->TryRun(jobs, job, context)) return;
   }
   for (int64_t index = 0; index < jobs; ++index) job(context, index, 0);
 }
+
+ScopedBackwardJobs::ScopedBackwardJobs() { g_backward = true; }
+
+ScopedBackwardJobs::~ScopedBackwardJobs() { g_backward = false; }
 
 }  // namespace canopy::exec

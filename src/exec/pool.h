@@ -26,6 +26,16 @@ void ParallelFor(int64_t jobs, bool serial, const F& job) {
       const_cast<F*>(&job));
 }
 
+// While one lives, regions are serial and begin with the last job. For tests: jobs that write over one another's
+// results leave others then.
+class ScopedBackwardJobs {
+ public:
+  ScopedBackwardJobs();
+  ~ScopedBackwardJobs();
+  ScopedBackwardJobs(const ScopedBackwardJobs&) = delete;
+  ScopedBackwardJobs& operator=(const ScopedBackwardJobs&) = delete;
+};
+
 }  // namespace canopy::exec
 
 #endif  // CANOPY_EXEC_POOL_H_

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/conv.h"
 #include "conv/plan.h"
+#include "exec/pool.h"
 #include "kernels/dispatch.h"
 #include "numerics/rounding.h"
 #include "tests/conv/algorithm_run.h"
@@ -34,6 +36,8 @@ void ExpectFormula(const Algorithm& algorithm, uint32_t seed, const std::string&
   const char* name = algorithm.name;
   const bool integers = seed % 2 == 0;
   Case c = RandomCase(seed, integers, algorithm.fast, types);
+  std::optional<exec::ScopedBackwardJobs> backward;
+  if (seed % 4 >= 2) backward.emplace();
   RunAlgorithm(&c, name, kForward);
   RunAlgorithm(&c, name, kBackwardData | kBackwardWeights | kBiasFromOutput);
   if (testing::Test::HasFailure()) return;

@@ -30,6 +30,16 @@ TEST(PoolTest, EveryJobRunsOnceOnAWorkerOfTheRegion) {
   }
 }
 
+TEST(PoolTest, JobsRunBackwardsOnTheCallerWhereAskedFor) {
+  const ScopedBackwardJobs backward;
+  std::vector<int64_t> order;
+  ParallelFor(5, false, [&](int64_t index, int worker) {
+    EXPECT_EQ(worker, 0);
+    order.push_back(index);
+  });
+  EXPECT_EQ(order, (std::vector<int64_t>{4, 3, 2, 1, 0}));
+}
+
 TEST(PoolTest, NoTwoJobsShareAWorkerAtATime) {
   std::atomic<int> inside[4] = {};
   std::atomic<bool> shared{false};

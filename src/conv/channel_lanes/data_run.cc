@@ -69,7 +69,10 @@ class DataRun {
       const DataScratch scratch = ScratchOf(worker);
       Pack(at, groups.count, scratch);
       const PackedSteps steps = StepsOf(at, groups.count);
-      const int64_t floats = (groups.count - 1) * steps.group + s_.weight_.taps * steps.tap;
+      // Up to the last source channel's: what is behind belongs to the next groups.
+      const int64_t terms = s_.Terms(BlockOf(at).sources);
+      const int64_t floats =
+          (groups.count - 1) * steps.group + (s_.weight_.taps - 1) * steps.tap + terms * steps.source;
       std::memcpy(packed_ + PackedOffset(at), scratch.weights, static_cast<size_t>(floats) * sizeof(float));
     });
   }
