@@ -231,11 +231,12 @@ class DataRun {
     const int64_t vectors = base::CeilDiv(s_.Positions(), int64_t{s_.tiles_.vector_lanes});
     const int64_t blocks = base::CeilDiv(vectors, int64_t{product.vectors});
     if (blocks == 0) return;
-    // Blocks take turns with what is read and what is written next. In steps so short that every line comes.
+    // Blocks take turns with what is read and what is written next. In steps so short that every line is asked for
+    // twice: processors drop some of what they are asked for.
     const int64_t turns = base::CeilDiv(blocks, int64_t{2}), times = shifts * packing::AskTimes(channels);
     const auto share = [&](const char* from, int64_t bytes) {
       const int64_t part = bytes / turns;
-      const int64_t step = std::clamp(base::CeilDiv(part, std::max<int64_t>(1, calls * times)), int64_t{1},
+      const int64_t step = std::clamp(base::CeilDiv(part, std::max<int64_t>(1, 2 * calls * times)), int64_t{1},
                                       vectors / blocks * kernels::kMemoryLine);
       return Share{from, part, step, packing::Asks(base::CeilDiv(part, step), calls, times)};
     };

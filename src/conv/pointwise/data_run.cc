@@ -247,8 +247,12 @@ class DataRun {
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
     const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate), written = placed || stored;
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
-    operands.ahead_line = s_.tiles_[0].lanes * bytes;
-    const packing::Asks asks(s_.picked_ ? 0 : sources, block.row_panels, packing::AskTimes(run.terms));
+    // Meanwhile what comes next, of which processors foresee nothing, since planes are far apart: the first row panels
+    // ask for pixels, the others for where the next pixels' results are written.
+    const int64_t askers = !written || block.row_panels == 1 ? block.row_panels : (block.row_panels + 1) / 2;
+    const int64_t times = packing::AskTimes(run.terms), result_bytes = numerics::ElementBytes(s_.result_.dtype);
+    const packing::Asks pixel_asks(sources, askers, times);
+    const packing::Asks result_asks(block.channels, block.row_panels - askers, times);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     for (int64_t p = 0; p < block.row_panels; ++p) {
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
@@ -259,9 +263,16 @@ class DataRun {
         operands.b_copy = scratch.pixels + tile->at;
         operands.b = copying ? tile->source : operands.b_copy;
         operands.b_step = copying ? stride : s_.panel_;
-        // Meanwhile what comes next: planes are too far apart for the processor to foresee.
-        asks.Assign(p, static_cast<const char*>(coming) + tile->at * bytes, stride * bytes, &operands);
-        if (written) AskForResults(block, panel, p + 1, *tile);
+        operands.asks = 0;
+        if (p >= askers) {
+          operands.ahead_line = s_.tiles_[0].lanes * result_bytes;
+          result_asks.Assign(p - askers, NextResults(block, panel, *tile), s_.result_.strides[1] * result_bytes,
+                             &operands);
+        } else if (!s_.picked_) {
+          operands.ahead_line = s_.tiles_[0].lanes * bytes;
+          pixel_asks.Assign(p, static_cast<const char*>(coming) + tile->at * bytes, stride * bytes, &operands);
+        }
+        if (written && block.row_panels == 1) AskForResults(block, panel, *tile);
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
@@ -270,14 +281,15 @@ class DataRun {
     }
   }
 
-  // Where a tile's results of a row panel are written; of the one behind the last: of the next pixels' first.
-  void AskForResults(const Block& block, const Panel& panel, int64_t row_panel, const Tile& tile) const {
-    const bool next = row_panel == block.row_panels;
-    const int64_t first = block.first_row(next ? 0 : row_panel), end = block.first_row(next ? 1 : row_panel + 1);
-    const int64_t bytes = numerics::ElementBytes(s_.result_.dtype), stride = s_.result_.strides[1];
-    int64_t offset = ResultOffset(block, panel.first + tile.at) + (next ? panel.count : 0) + first * stride;
-    for (int64_t row = first; row < end; ++row, offset += stride) {
-      const char* line = static_cast<const char*>(result_.Address(offset));
+  // Where results like a tile's are written for the next pixels, from the block's first channel on.
+  const char* NextResults(const Block& block, const Panel& panel, const Tile& tile) const {
+    return static_cast<const char*>(result_.Address(ResultOffset(block, panel.first + tile.at) + panel.count));
+  }
+
+  void AskForResults(const Block& block, const Panel& panel, const Tile& tile) const {
+    const int64_t bytes = numerics::ElementBytes(s_.result_.dtype);
+    const char* line = NextResults(block, panel, tile);
+    for (int64_t row = 0; row < block.channels; ++row, line += s_.result_.strides[1] * bytes) {
       for (int64_t i = 0; i < tile.count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(line + i, 1);
     }
   }

@@ -30,6 +30,9 @@ struct PairMath {
   static __attribute__((always_inline)) void Store(V v, float* to) { _mm512_storeu_ps(to, v); }
   static __attribute__((always_inline)) V Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static __attribute__((always_inline)) V Add(V x, V y) { return _mm512_add_ps(x, y); }
+  static __attribute__((always_inline)) V MulAdd(V x, V y, V sum) {
+    return _mm512_dpbf16_ps(sum, reinterpret_cast<__m512bh>(x), reinterpret_cast<__m512bh>(y));
+  }
   static __attribute__((always_inline)) void AddProduct(V x, V y, V* sum) {
     asm("vdpbf16ps %2, %1, %0" : "+v"(*sum) : "v"(y), "v"(x));
   }

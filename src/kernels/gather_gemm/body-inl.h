@@ -33,6 +33,7 @@ struct GatherMath {
   static HWY_INLINE void Store(V v, float* to) { hn::StoreU(v, D(), to); }
   static HWY_INLINE V Broadcast(const float* from) { return hn::Set(D(), *from); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
+  static HWY_INLINE V MulAdd(V x, V y, V sum) { return hn::MulAdd(x, y, sum); }
 #if CANOPY_FOLDED_FACTORS
   // GCC 12 would take a factor's register for the sum where it can, and copy vectors then.
   static HWY_INLINE void AddProduct(V x, V y, V* sum) {
@@ -42,7 +43,7 @@ struct GatherMath {
     asm("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(sum->raw) : "v"(y.raw), "m"(*x));
   }
 #else
-  static HWY_INLINE void AddProduct(V x, V y, V* sum) { *sum = hn::MulAdd(x, y, *sum); }
+  static HWY_INLINE void AddProduct(V x, V y, V* sum) { *sum = MulAdd(x, y, *sum); }
   static HWY_INLINE void AddProduct(const float* x, V y, V* sum) { AddProduct(Broadcast(x), y, sum); }
 #endif
 

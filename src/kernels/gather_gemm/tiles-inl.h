@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles over any arithmetic, to be included inside a namespace and under the compiler options of an instruction
-// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, and AddProduct of
-// two vectors, or of an element and a vector, which is one instruction where kFolds. Where kMasks, it also has masks:
-// M, Lanes(begin, end) of any two numbers, Pick, which loads the lanes of two from two places, and Place, which stores
-// those of one.
+// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, MulAdd, and
+// AddProduct of two vectors, or of an element and a vector, which is one instruction where kFolds; it leaves the sum in
+// its register, where a compiler that unrolls MulAdd may copy it. Where kMasks, it also has masks: M, Lanes(begin, end)
+// of any two numbers, Pick, which loads the lanes of two from two places, and Place, which stores those of one.
 
 // kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
 // into memory.
@@ -21,9 +21,10 @@ class GatherSums {
     }
   }
 
-  // `row(r)` is where row r's factor stands. The fewer operands wait in registers. The last kFolded rows' factors are
-  // loaded by each multiply-add: an instruction less a row, for a load more a vector.
-  template <int kFolded = 0, class Row>
+  // `row(r)` is where row r's factor stands. The fewer operands wait in registers. Where kTied, for unrolled loops, no
+  // sum leaves its register, and the last kFolded rows' factors are loaded by each multiply-add: an instruction less a
+  // row, for a load more a vector but one.
+  template <bool kTied = false, int kFolded = 0, class Row>
   __attribute__((always_inline)) void Add(const Row& row, const float* __restrict__ b) {
     if constexpr (kVectors <= kRows || kVectors < 5) {
       V lanes[kVectors];
@@ -33,7 +34,7 @@ class GatherSums {
       for (int r = 0; r < kRows - kFolded; ++r) {
         const V factor = Math::Broadcast(row(r));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) Math::AddProduct(factor, lanes[v], &sums_[r][v]);
+        for (int v = 0; v < kVectors; ++v) AddProduct<kTied>(factor, lanes[v], &sums_[r][v]);
       }
 #pragma GCC unroll 16
       for (int r = kRows - kFolded; r < kRows; ++r) {
@@ -48,7 +49,7 @@ class GatherSums {
       for (int v = 0; v < kVectors; ++v) {
         const V lanes = Math::Load(b + v * kLanes);
 #pragma GCC unroll 16
-        for (int r = 0; r < kRows; ++r) Math::AddProduct(factors[r], lanes, &sums_[r][v]);
+        for (int r = 0; r < kRows; ++r) AddProduct<kTied>(factors[r], lanes, &sums_[r][v]);
       }
     }
   }
@@ -64,7 +65,7 @@ class GatherSums {
     for (int r = 0; r < kRows; ++r) {
       const float* factors = row(r);
 #pragma GCC unroll 4
-      for (int i = 0; i < kTerms; ++i) Math::AddProduct(Math::Broadcast(factors + i), lanes[i], &sums_[r][0]);
+      for (int i = 0; i < kTerms; ++i) AddProduct<false>(Math::Broadcast(factors + i), lanes[i], &sums_[r][0]);
     }
   }
 
@@ -94,6 +95,12 @@ class GatherSums {
   }
 
  private:
+  template <bool kTied>
+  static __attribute__((always_inline)) void AddProduct(V x, V y, V* sum) {
+    if constexpr (kTied) Math::AddProduct(x, y, sum);
+    if constexpr (!kTied) *sum = Math::MulAdd(x, y, *sum);
+  }
+
   V sums_[kRows][kVectors];
 };
 
@@ -134,7 +141,6 @@ inline constexpr int kTermsAtOnce = 4;
 
 template <class Math, int kRows, int kVectors, bool kAhead>
 void GatherScattered(const GatherOperands& o, bool accumulate) {
-  constexpr int kAtOnce = Math::kFolds && kRows < kManyRows && !kAhead ? kTermsAtOnce : 1;
   GatherSums<Math, kRows, kVectors> sums;
   sums.Clear();
   [[maybe_unused]] const char *ahead_row = static_cast<const char*>(o.ahead), *ahead = ahead_row;
@@ -145,20 +151,9 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) rows[r] = o.a + run.a + o.row_offsets[r];
     const float* __restrict__ b = o.b + run.b;
-    const auto add = [&](int64_t i) __attribute__((always_inline)) {
+    for (int64_t i = 0; i < run.terms; ++i) {
       sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
       b += o.b_step;
-      if constexpr (kAtOnce > 1) asm("" : "+r"(b));  // one address, and not one for each of the terms
-    };
-    int64_t i = 0;
-    if constexpr (kAtOnce > 1) {
-      for (; i + kAtOnce <= run.terms; i += kAtOnce) {
-#pragma GCC unroll 4
-        for (int k = 0; k < kAtOnce; ++k) add(i + k);
-      }
-    }
-    for (; i < run.terms; ++i) {
-      add(i);
       if constexpr (kAhead) {
         __builtin_prefetch(ahead);
         ahead += o.ahead_step;
@@ -252,7 +247,7 @@ class GatherAdjacentTerms {
   }
 
  private:
-  static constexpr int kFolded = Math::kFolds && kVectors > 1 ? kRows / 4 : 0;
+  static constexpr int kFolded = !Math::kFolds ? 0 : kVectors == 1 ? kRows : kRows / 4;
 
   __attribute__((always_inline)) void AddTerm(const float** next_a, const float** next_b) {
     const float* __restrict__ a = *next_a;
@@ -265,7 +260,7 @@ class GatherAdjacentTerms {
         if constexpr (!kSplit) Math::Store(Math::Load(from), copy_ + v * Math::kLanes);
       }
     }
-    sums_.template Add<kFolded>([a](int r) { return a + r; }, kCopying && kSplit ? copy_ : b);
+    sums_.template Add<true, kFolded>([a](int r) { return a + r; }, kCopying && kSplit ? copy_ : b);
     if constexpr (kCopying) copy_ += o_.b_copy_step;
     *next_a += a_step_;
     *next_b += b_step_;
