@@ -29,6 +29,8 @@ constexpr double kWorkAPairedElem = 2;  // likewise
 constexpr double kWorkASlabRow = 20;
 constexpr double kWorkAConvertedRow = 40;  // likewise; or one output channel of a strip
 constexpr double kWorkARunVector = 3;      // copying one vector of a run
+constexpr double kWorkAFarElem = 0.2;      // reading an element of output, the factor of a few vectors, from memory
+constexpr double kFarBytes = 4 << 20;      // of output, from which on it is there
 constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
 constexpr double kWorkAConvertedElem = 0.8;
 constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
@@ -115,22 +117,26 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                                              : static_cast<double>(CeilDiv(g.output_size[2], a_term())) /
                                                    static_cast<double>(g.output_size[2]);  // of a pixel
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
+  const double read =
+      pixels * rows * static_cast<double>(numerics::ElementBytes(problem.output.dtype) * g.groups) >= kFarBytes
+          ? kWorkAFarElem
+          : 0;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
                       (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
                        (plain ? kWorkASlabRow : kWorkAConvertedRow)) /
                       static_cast<double>(std::max<int64_t>(1, strips_.pixels()));
   const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * 16 /
                        static_cast<double>(whole_panels_.panel_lanes());
-  work_ =
-      pixels *
-          (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
-           terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) * kWorkARunVector +
-           rows * (lane_blocks - 1) * kWorkAnElemAgain + (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
-      (static_cast<double>(strips_.count()) - products) * rows * lane_blocks * kWorkAnOutputRun +
-      (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
-      (sums_ ? rows * (pixels * kWorkASummedElem + static_cast<double>(strips_.count()) * kWorkASummedRow) : 0) +
-      calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
-      static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
+  work_ = pixels * (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
+                    terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
+                        kWorkARunVector +
+                    rows * (read + (lane_blocks - 1) * kWorkAnElemAgain) +
+                    (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
+          (static_cast<double>(strips_.count()) - products) * rows * lane_blocks * kWorkAnOutputRun +
+          (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
+          (sums_ ? rows * (pixels * kWorkASummedElem + static_cast<double>(strips_.count()) * kWorkASummedRow) : 0) +
+          calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
+          static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
   work_ *= static_cast<double>(g.groups);
 }
 

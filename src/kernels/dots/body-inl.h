@@ -31,6 +31,7 @@ void DotPlanes(const DotsCall& call) {
   const DotsTag d;
   const char *ahead = call.ahead[0], *ahead_too = call.ahead[1];
   const int64_t ahead_step = call.ahead_step[0], ahead_too_step = call.ahead_step[1];
+  const bool far = call.far;
   const float *rows[kRows], *columns[kColumns];
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) rows[r] = call.a + r * call.a_row;
@@ -46,8 +47,13 @@ void DotPlanes(const DotsCall& call) {
     }
   }
   const auto add = [&](DotsVec(&to)[kRows][kColumns], int64_t at) HWY_ATTR {
-    __builtin_prefetch(ahead, 0, 3);
-    __builtin_prefetch(ahead_too, 0, 3);
+    if (far) {
+      __builtin_prefetch(ahead, 0, 2);
+      __builtin_prefetch(ahead_too, 0, 2);
+    } else {
+      __builtin_prefetch(ahead, 0, 3);
+      __builtin_prefetch(ahead_too, 0, 3);
+    }
     ahead += ahead_step;
     ahead_too += ahead_too_step;
     DotsVec a[kRows];

@@ -22,9 +22,10 @@ struct DotsCall {
   float* sums;
   int64_t sums_row;
   // Brought to the cache meanwhile: two lines a vector, those of each kind ahead_step bytes apart. A hint: any address
-  // will do.
+  // will do. Where `far`, to the second-level cache: what is wanted so late that the first would lose it again.
   const char* ahead[2] = {};
   int64_t ahead_step[2] = {};
+  bool far = false;
 };
 using DotsFn = void (*)(const DotsCall& call);
 
