@@ -27,6 +27,13 @@ inline void StoreBias(const ConvProblem& problem, const Buffers& buffers, int64_
   numerics::StoreElement(to, result.dtype, sum, problem.rule.saturate);
 }
 
+// One element of the bias, as it is. REQUIRES: the problem has one.
+inline float LoadBias(const ConvProblem& problem, const Buffers& buffers, int64_t channel) {
+  const Operand& bias = problem.bias;
+  const char* from = static_cast<const char*>(buffers.bias) + ElementOffset(bias, 0, channel, {0, 0, 0});
+  return numerics::LoadElement(from, bias.dtype);
+}
+
 // Reads multiplicands, rounded as the rule says.
 class ElementReader {
  public:

@@ -9,6 +9,7 @@
 #include "kernels/convert/contract.h"
 #include "kernels/convert/forms.h"
 #include "kernels/lines/contract.h"
+#include "kernels/streams.h"
 #include "numerics/rounding.h"
 
 namespace canopy::conv {
@@ -62,7 +63,7 @@ class LineReader {
   void Prefetch(int64_t offset, int64_t count) const {
     const int64_t bytes = numerics::ElementBytes(dtype_);
     const char* from = base_ + offset * bytes;
-    for (int64_t i = 0; i < count * bytes; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
+    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(from + i, 0, 2);
   }
 
   // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.
@@ -78,8 +79,6 @@ class LineReader {
   }
 
  private:
-  static constexpr int64_t kCacheLine = 64;
-
   void FetchSegments(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
                      int64_t length, float* line) const;
   void FetchStrided(const char* from, int64_t count, int64_t step, float* to) const;
@@ -110,6 +109,13 @@ class LineWriter {
 
   // Where element `offset` lies or would.
   const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
+
+  // Asks for where elements offset + i, 0 <= i < count, are written to be brought to the L1.
+  void Prefetch(int64_t offset, int64_t count) const {
+    const int64_t bytes = numerics::ElementBytes(dtype_);
+    const char* to = base_ + offset * bytes;
+    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(to + i, 1);
+  }
 
   // Where lines of this step may be written without conversion, else nullptr.
   float* Direct(int64_t offset, int64_t step) const {

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/data_step.h"
+#include "conv/elements.h"
 #include "conv/packing/store.h"
 #include "exec/pool.h"
 
@@ -289,11 +290,7 @@ class DataRun {
   }
 
   void AddBias(int64_t first, int64_t channels, const packing::Box& box, const DataScratch& scratch) const {
-    for (int64_t c = 0; c < channels; ++c) {
-      const char* at =
-          static_cast<const char*>(b_.bias) + (first + c) * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-      scratch.bias[c] = numerics::LoadElement(at, p_.bias.dtype);
-    }
+    for (int64_t c = 0; c < channels; ++c) scratch.bias[c] = LoadBias(p_, b_, first + c);
     for (int64_t position = 0; position < box.positions(); ++position) {
       float* tile = scratch.tiles + position * s_.cut_.tile_lanes;
       for (int64_t c = 0; c < channels; ++c) tile[c] += scratch.bias[c];

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "conv/depthwise/step.h"
+#include "conv/elements.h"
 #include "exec/pool.h"
 #include "numerics/rounding.h"
 
@@ -118,8 +119,7 @@ class DataRun {
     float bias[kernels::kMostLanes] = {};
     for (int64_t l = 0; l < block.lanes(); ++l) {
       const int64_t whole = (block.first_group + l % block.groups) * layout_.piece_channels() + channel;
-      const int64_t offset = whole * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-      bias[l] = numerics::LoadElement(static_cast<const char*>(b_.bias) + offset, p_.bias.dtype);
+      bias[l] = LoadBias(p_, b_, whole);
     }
     for (float* end = to + shape.channel_pitch; to < end; to += shape.lanes) {
       for (int64_t l = 0; l < shape.lanes; ++l) to[l] += bias[l];

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "conv/elements.h"
 #include "conv/implicit_gemm/activation_step.h"
 #include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
@@ -218,12 +219,6 @@ class ActivationRun {
     }
   }
 
-  float Bias(int64_t channel) const {
-    const char* address =
-        static_cast<const char*>(b_.bias) + channel * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-    return numerics::LoadElement(address, p_.bias.dtype);
-  }
-
   // Tile rows are channels: a row is a line of pixels.
   void StorePixelLanes(int64_t group, const PhaseTriple& phase, int64_t channel_first, int64_t channel_count,
                        int64_t pixel_first, int64_t pixel_count, const JobScratch& scratch) const {
@@ -237,7 +232,7 @@ class ActivationRun {
         float* line = scratch.tiles + l * channel_count * rows * lanes + (channel - channel_first * rows) * lanes;
         const int64_t whole = group * s_.result_channels_ + channel;
         if (p_.has_bias) {
-          const float bias = Bias(whole);
+          const float bias = LoadBias(p_, b_, whole);
           for (int64_t i = 0; i < valid; ++i) line[i] += bias;
         }
         result_.Store(whole * s_.result_.strides[1], scratch.segments, segments, map.element_step(), line);
@@ -260,7 +255,7 @@ class ActivationRun {
           const int64_t whole = group * s_.result_channels_ + channel;
           float* line = scratch.tiles + ((l * pixel_count + r) * rows + i) * lanes;
           if (p_.has_bias) {
-            for (int64_t c = 0; c < count; ++c) line[c] += Bias(whole + c);
+            for (int64_t c = 0; c < count; ++c) line[c] += LoadBias(p_, b_, whole + c);
           }
           const kernels::Segment channels{pixel.source, 0, static_cast<int32_t>(count)};
           result_.Store(whole * s_.result_.strides[1], &channels, 1, s_.result_.strides[1], line);
@@ -273,7 +268,7 @@ class ActivationRun {
   void FillGaps(int64_t row) const {
     const int64_t channels = s_.result_channels_ * p_.geometry.groups;
     const int64_t n = row / channels, channel = row % channels;
-    const float value = p_.has_bias ? Bias(channel) : 0;
+    const float value = p_.has_bias ? LoadBias(p_, b_, channel) : 0;
     const Extent3& size = s_.result_size_;
     const auto& strides = s_.result_.strides;
     const kernels::Segment one{0, 0, 1};

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/packing/asks.h"
 #include "conv/pixel_lanes/data_step.h"
@@ -260,7 +261,7 @@ class DataRun {
   void AddBias(int64_t group, float* results) const {
     for (size_t p = 0; p < s_.phases_.size(); ++p) {
       for (int64_t c = 0; c < s_.result_channels_; ++c, results += s_.position_floats_) {
-        const float bias = Bias(group * s_.result_channels_ + c);
+        const float bias = LoadBias(p_, b_, group * s_.result_channels_ + c);
         for (int64_t i = 0; i < s_.Positions(); ++i) results[i] += bias;
       }
     }
@@ -315,12 +316,6 @@ class DataRun {
       results += s_.position_floats_;
       odd_results += s_.position_floats_;
     }
-  }
-
-  float Bias(int64_t channel) const {
-    const char* address =
-        static_cast<const char*>(b_.bias) + channel * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-    return numerics::LoadElement(address, p_.bias.dtype);
   }
 
   const DataStep& s_;

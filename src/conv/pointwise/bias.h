@@ -4,17 +4,14 @@
 
 #include <cstdint>
 
-#include "conv/problem.h"
-#include "numerics/rounding.h"
+#include "conv/elements.h"
 
 namespace canopy::conv::pointwise {
 
 // Adds a channel's bias to some of its results. REQUIRES: the problem has one.
 inline void AddBias(const ConvProblem& problem, const Buffers& buffers, int64_t channel, int64_t count,
                     float* results) {
-  const numerics::DType dtype = problem.bias.dtype;
-  const int64_t offset = channel * problem.bias.strides[1] * numerics::ElementBytes(dtype);
-  const float bias = numerics::LoadElement(static_cast<const char*>(buffers.bias) + offset, dtype);
+  const float bias = LoadBias(problem, buffers, channel);
   for (int64_t i = 0; i < count; ++i) results[i] += bias;
 }
 

@@ -266,8 +266,8 @@ class DataRun {
         operands.asks = 0;
         if (p >= askers) {
           operands.ahead_line = s_.tiles_[0].lanes * result_bytes;
-          result_asks.Assign(p - askers, NextResults(block, panel, *tile), s_.result_.strides[1] * result_bytes,
-                             &operands);
+          result_asks.Assign(p - askers, result_.Address(NextResults(block, panel, *tile)),
+                             s_.result_.strides[1] * result_bytes, &operands);
         } else if (!s_.picked_) {
           operands.ahead_line = s_.tiles_[0].lanes * bytes;
           pixel_asks.Assign(p, static_cast<const char*>(coming) + tile->at * bytes, stride * bytes, &operands);
@@ -281,16 +281,15 @@ class DataRun {
     }
   }
 
-  // Where results like a tile's are written for the next pixels, from the block's first channel on.
-  const char* NextResults(const Block& block, const Panel& panel, const Tile& tile) const {
-    return static_cast<const char*>(result_.Address(ResultOffset(block, panel.first + tile.at) + panel.count));
+  // Where results like a tile's are for the next pixels, from the block's first channel on.
+  int64_t NextResults(const Block& block, const Panel& panel, const Tile& tile) const {
+    return ResultOffset(block, panel.first + tile.at) + panel.count;
   }
 
   void AskForResults(const Block& block, const Panel& panel, const Tile& tile) const {
-    const int64_t bytes = numerics::ElementBytes(s_.result_.dtype);
-    const char* line = NextResults(block, panel, tile);
-    for (int64_t row = 0; row < block.channels; ++row, line += s_.result_.strides[1] * bytes) {
-      for (int64_t i = 0; i < tile.count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(line + i, 1);
+    const int64_t first = NextResults(block, panel, tile);
+    for (int64_t row = 0; row < block.channels; ++row) {
+      result_.Prefetch(first + row * s_.result_.strides[1], tile.count);
     }
   }
 

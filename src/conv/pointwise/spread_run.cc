@@ -12,10 +12,6 @@ namespace {
 
 constexpr int64_t kChannelsAhead = 2;  // whose planes are asked for while one is stored
 
-void PrefetchForWriting(const float* at, int64_t count) {
-  for (int64_t i = 0; i < count; i += kernels::kMemoryLineFloats) __builtin_prefetch(at + i, 1);
-}
-
 }  // namespace
 
 void SpreadRun::Store(const Range& channels, const Range& pixels, const float* results, float* line) const {
@@ -38,7 +34,7 @@ void SpreadRun::Store(const Range& channels, const Range& pixels, const float* r
         result_.StoreSeconds(offset, from, columns, length);
       } else if (direct != nullptr) {
         const bool streamed = s_.streams_ && kernels::AreLines(direct, length);
-        if (!streamed) PrefetchForWriting(direct + kChannelsAhead * s_.result_.strides[1], length);
+        if (!streamed) result_.Prefetch(offset + kChannelsAhead * s_.result_.strides[1], length);
         Spread(from, columns, length, streamed, direct);
       } else {
         StoreRows({from, columns, offset, length, s_.result_row_ - skipped}, bundle.channel, line);

@@ -13,10 +13,7 @@ void Write(void* base, const Operand& operand, int64_t a, int64_t b, const Exten
 }
 
 double BiasAt(const ConvProblem& p, const Buffers& b, int64_t channel) {
-  if (!p.has_bias) return 0;
-  const char* address =
-      static_cast<const char*>(b.bias) + channel * p.bias.strides[1] * numerics::ElementBytes(p.bias.dtype);
-  return numerics::LoadElement(address, p.bias.dtype);
+  return p.has_bias ? LoadBias(p, b, channel) : 0;
 }
 
 void ForwardRow(const ConvProblem& p, const Buffers& b, int64_t n, int64_t co) {

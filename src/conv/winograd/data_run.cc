@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/elements.h"
 #include "conv/packing/store.h"
 #include "conv/winograd/data_lister.h"
 #include "conv/winograd/data_step.h"
@@ -340,11 +341,7 @@ class DataRun {
   }
 
   void AddBias(int64_t first, int64_t channels, int64_t positions, int64_t lanes, float* results, float* bias) const {
-    for (int64_t c = 0; c < channels; ++c) {
-      const char* at =
-          static_cast<const char*>(b_.bias) + (first + c) * p_.bias.strides[1] * numerics::ElementBytes(p_.bias.dtype);
-      bias[c] = numerics::LoadElement(at, p_.bias.dtype);
-    }
+    for (int64_t c = 0; c < channels; ++c) bias[c] = LoadBias(p_, b_, first + c);
     for (int64_t position = 0; position < positions; ++position) {
       for (int64_t c = 0; c < channels; ++c) results[position * lanes + c] += bias[c];
     }
