@@ -6,11 +6,11 @@
 
 #include "conv/column_dots/weights_step.h"
 #include "conv/elements.h"
+#include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
-#include "kernels/streams.h"
 
 namespace canopy::conv::column_dots {
 namespace {
@@ -188,21 +188,14 @@ class WeightsRun {
       const float* more = Partial(block_index, segment);
       for (int64_t i = 0; i < floats; ++i) sums[i] += more[i];
     }
-    const Geometry& g = p_.geometry;
-    const auto& strides = p_.weight_result.strides;
-    const kernels::Segment run{0, 0, static_cast<int32_t>(g.kernel[2])};
+    const float* from = sums;
     bool nonfinite = false;
     for (int64_t o = block.first; o < block.first + block.outputs; ++o) {
-      nonfinite = nonfinite || kernels::Lines().any_nonfinite(sums, s_.taps_);
-      for (int64_t c = 0; c < s_.inputs_; ++c) {
-        for (int64_t r = 0; r < g.kernel[0] * g.kernel[1]; ++r, sums += g.kernel[2]) {
-          const int64_t row = r / g.kernel[1] * strides[2] + r % g.kernel[1] * strides[3];
-          result_.Store(o * strides[0] + c * strides[1] + row, &run, 1, strides[4], sums);
-        }
-      }
+      nonfinite = nonfinite || kernels::Lines().any_nonfinite(from, s_.taps_);
+      from = StoreKernels(result_, p_, o * p_.weight_result.strides[0], s_.inputs_, from);
       if (!s_.bias_) continue;
-      if (!keep_bias_) StoreBias(p_, b_, o, *sums);
-      ++sums;
+      if (!keep_bias_) StoreBias(p_, b_, o, *from);
+      ++from;
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }

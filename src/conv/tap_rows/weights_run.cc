@@ -5,6 +5,7 @@
 #include <new>
 
 #include "conv/elements.h"
+#include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
 #include "conv/tap_rows/weights_step.h"
 #include "conv/tensor_lines.h"
@@ -300,22 +301,13 @@ class WeightsRun {
   void Store(const Block& block, const float* totals, float* line) const {
     const auto& strides = p_.weight_result.strides;
     const int64_t columns = block.columns;
-    const kernels::Segment row{0, 0, static_cast<int32_t>(g_.kernel[2])};
     bool nonfinite = false;
     for (int64_t o = 0; o < block.outputs; ++o) {
       for (int64_t i = 0; i < columns; ++i) line[i] = totals[i * s_.lane_step_ + o];
       nonfinite = nonfinite || kernels::Lines().any_nonfinite(line, columns);
-      const float* from = line;
-      for (int64_t c = 0; c < block.inputs; ++c) {
-        for (int64_t kd = 0; kd < g_.kernel[0]; ++kd) {
-          for (int64_t kh = 0; kh < g_.kernel[1]; ++kh, from += g_.kernel[2]) {
-            result_.Store((block.first_output + o) * strides[0] + (block.group_input + c) * strides[1] +
-                              kd * strides[2] + kh * strides[3],
-                          &row, 1, strides[4], from);
-          }
-        }
-      }
-      if (block.HasBias(s_.taps_) && !keep_bias_) StoreBias(p_, b_, block.first_output + o, *from);
+      const int64_t offset = (block.first_output + o) * strides[0] + block.group_input * strides[1];
+      const float* end = StoreKernels(result_, p_, offset, block.inputs, line);
+      if (block.HasBias(s_.taps_) && !keep_bias_) StoreBias(p_, b_, block.first_output + o, *end);
     }
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }
