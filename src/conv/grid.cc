@@ -38,6 +38,20 @@ class SegmentList {
 
 }  // namespace
 
+PixelMap InputMap(const ConvProblem& problem, int64_t tap) {
+  const Geometry& g = problem.geometry;
+  const auto& strides = problem.input.strides;
+  const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
+  PixelMap map;
+  map.walk = g.output_size;
+  map.step = g.stride;
+  map.size = g.input_size;
+  for (int axis = 0; axis < 3; ++axis) map.shift[axis] = at[axis] * g.dilation[axis] - g.pad_begin[axis];
+  map.batch_stride = strides[0];
+  map.stride = {strides[2], strides[3], strides[4]};
+  return map;
+}
+
 int64_t BuildSegments(const PixelMap& map, int64_t begin, int64_t count, kernels::Segment* segments) {
   SegmentList list(segments, map.element_step());
   int64_t w = begin % map.walk[2];

@@ -23,6 +23,9 @@ struct PixelMap {
   int64_t element_step() const { return step[2] * stride[2]; }
 };
 
+// The input under the output's positions, walked under one kernel offset, counted through depth, height, width.
+PixelMap InputMap(const ConvProblem& problem, int64_t tap);
+
 // The tensor elements under walked positions [begin, begin + count), counted through batch, depth, height, width.
 // Positions in padding are left out; stretches that follow one another in memory are one segment.
 // REQUIRES: `segments` holds `count` entries; no extent of the walk is 0. Returns how many were made.

@@ -6,6 +6,7 @@
 
 #include "conv/column_dots/weights_step.h"
 #include "conv/elements.h"
+#include "conv/grid.h"
 #include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
@@ -121,10 +122,10 @@ class WeightsRun {
 
   // A line for each column, of whole vectors.
   void FillColumns(const Block& block, const Piece& piece, const WeightsScratch& scratch) const {
-    const int64_t whole = base::RoundUp(piece.pixels, s_.lanes_), taps = static_cast<int64_t>(s_.maps_.size());
+    const int64_t whole = base::RoundUp(piece.pixels, s_.lanes_), taps = p_.geometry.taps();
     float* line = scratch.columns;
     for (int64_t column = 0; column < s_.taps_; ++column, line += s_.line_floats_) {
-      const PixelMap& map = s_.maps_[static_cast<size_t>(column % taps)];
+      const PixelMap map = InputMap(p_, column % taps);
       const int64_t channel = block.group * s_.inputs_ + column / taps;
       const int64_t count =
           BuildSegments(map, piece.image * s_.pieces_.plane + piece.first, piece.pixels, scratch.segments);

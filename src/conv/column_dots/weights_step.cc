@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "conv/grid.h"
 #include "conv/packing/scratch.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
@@ -47,7 +48,6 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   inputs_ = g.group_input_channels();
   outputs_ = g.group_output_channels();
   taps_ = inputs_ * g.taps();
-  ListMaps(problem);
   Cut(g);
   work_ = CountWork(problem);
   const int64_t floats = jobs(g.groups) * segments_ * output_block_ * results();
@@ -56,22 +56,6 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
                                  scratch_bytes_ * exec::ThreadCount());
-}
-
-void WeightsStep::ListMaps(const ConvProblem& problem) {
-  const Geometry& g = problem.geometry;
-  const auto& strides = problem.input.strides;
-  for (int64_t tap = 0; tap < g.taps(); ++tap) {
-    const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
-    PixelMap map;
-    map.walk = g.output_size;
-    map.step = g.stride;
-    map.size = g.input_size;
-    map.batch_stride = strides[0];
-    map.stride = {strides[2], strides[3], strides[4]};
-    for (int axis = 0; axis < 3; ++axis) map.shift[axis] = at[axis] * g.dilation[axis] - g.pad_begin[axis];
-    maps_.push_back(map);
-  }
 }
 
 void WeightsStep::Cut(const Geometry& g) {

@@ -10,10 +10,8 @@
 #define CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 
 #include <string>
-#include <vector>
 
 #include "conv/algorithm.h"
-#include "conv/grid.h"
 #include "conv/packing/planes.h"
 #include "kernels/lines/contract.h"
 
@@ -40,7 +38,6 @@ class WeightsStep : public Step {
  private:
   friend class WeightsRun;
 
-  void ListMaps(const ConvProblem& problem);
   void Cut(const Geometry& geometry);
   double CountWork(const ConvProblem& problem) const;
 
@@ -54,7 +51,6 @@ class WeightsStep : public Step {
   bool zeros_ = false;
   int64_t lanes_ = 1;
   int64_t inputs_ = 0, outputs_ = 0, taps_ = 0;  // channels of a group; columns without the bias's
-  std::vector<PixelMap> maps_;                   // by tap, of one input channel: where its line is
   packing::Pieces pieces_;
   int64_t line_floats_ = 0;  // of a piece, whole vectors
   int64_t rows_ = 1;         // output channels of a tile

@@ -71,19 +71,6 @@ class WeightsRun {
     return map;
   }
 
-  PixelMap InputMap(int64_t tap) const {
-    const Geometry& g = p_.geometry;
-    PixelMap map;
-    map.walk = g.output_size;
-    map.step = g.stride;
-    map.size = g.input_size;
-    const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
-    for (int a = 0; a < 3; ++a) map.shift[a] = at[a] * g.dilation[a] - g.pad_begin[a];
-    map.batch_stride = p_.input.strides[0];
-    map.stride = {p_.input.strides[2], p_.input.strides[3], p_.input.strides[4]};
-    return map;
-  }
-
   void SplitColumn(int64_t column, int64_t* channel, int64_t* tap) const {
     const int64_t taps = p_.geometry.taps(), channels = p_.geometry.group_input_channels();
     *channel = s_.tap_major_ ? column % channels : column / taps;
@@ -128,7 +115,7 @@ class WeightsRun {
         int64_t channel, tap;
         SplitColumn(first + j, &channel, &tap);
         const int64_t run = std::min(valid - j, p_.geometry.group_input_channels() - channel);
-        const PixelMap map = InputMap(tap);
+        const PixelMap map = InputMap(p_, tap);
         const int64_t segments = BuildSegments(map, begin, count, scratch.segments);
         CopyChannels(input_, map, segments, group_channel + channel, run, width, scratch, to + j);
         j += run;
@@ -140,7 +127,7 @@ class WeightsRun {
       if (j < valid) {
         int64_t channel, tap;
         SplitColumn(first + j, &channel, &tap);
-        const PixelMap map = InputMap(tap);
+        const PixelMap map = InputMap(p_, tap);
         const int64_t segments = BuildSegments(map, begin, count, scratch.segments);
         input_.Fetch((group_channel + channel) * p_.input.strides[1], scratch.segments, segments, map.element_step(),
                      count, line);
