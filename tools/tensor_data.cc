@@ -86,29 +86,43 @@ double Greatest(DType dtype) {
   return kGreatest[static_cast<int>(dtype)];
 }
 
-double DrawOne(const DataSpec& data, DType dtype, uint64_t key, uint64_t i) {
-  const double unit = UnitInterval(Draw(key, i));
-  if (data.special > 0) {
-    constexpr double kInf = std::numeric_limits<double>::infinity();
-    constexpr double kSpecial[] = {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()};
-    const uint64_t chosen = Draw(key ^ 0x2545f491, i);
-    if (UnitInterval(chosen) < data.special) return kSpecial[chosen % 3];
-  }
-  switch (data.kind) {
-    case DataSpec::Kind::kIntegers:
-      return std::floor(data.low + unit * (data.high - data.low + 1));
-    case DataSpec::Kind::kNormal: {
-      const double angle = 6.283185307179586 * UnitInterval(Draw(key ^ 0x5bd1e995, i));
-      return data.low + data.high * std::sqrt(-2 * std::log(1 - unit)) * std::cos(angle);
+// Element i of a tensor that a DataSpec describes.
+class Drawing {
+ public:
+  Drawing(const DataSpec& data, DType dtype, uint64_t key)
+      : data_(data),
+        key_(key),
+        fixed_(data.low == data.high || std::isnan(data.low)),
+        low_(std::max(data.low, -Greatest(dtype))),
+        high_(std::min(data.high, Greatest(dtype))) {}
+
+  double operator()(uint64_t i) const {
+    const double unit = UnitInterval(Draw(key_, i));
+    if (data_.special > 0) {
+      constexpr double kInf = std::numeric_limits<double>::infinity();
+      constexpr double kSpecial[] = {kInf, -kInf, std::numeric_limits<double>::quiet_NaN()};
+      const uint64_t chosen = Draw(key_ ^ 0x2545f491, i);
+      if (UnitInterval(chosen) < data_.special) return kSpecial[chosen % 3];
     }
-    case DataSpec::Kind::kUniform:
-      break;
+    switch (data_.kind) {
+      case DataSpec::Kind::kIntegers:
+        return std::floor(data_.low + unit * (data_.high - data_.low + 1));
+      case DataSpec::Kind::kNormal: {
+        const double angle = 6.283185307179586 * UnitInterval(Draw(key_ ^ 0x5bd1e995, i));
+        return data_.low + data_.high * std::sqrt(-2 * std::log(1 - unit)) * std::cos(angle);
+      }
+      case DataSpec::Kind::kUniform:
+        break;
+    }
+    return fixed_ ? data_.low : low_ * (1 - unit) + high_ * unit;
   }
-  if (data.low == data.high || std::isnan(data.low)) return data.low;
-  const double low = std::max(data.low, -Greatest(dtype));
-  const double high = std::min(data.high, Greatest(dtype));
-  return low * (1 - unit) + high * unit;
-}
+
+ private:
+  const DataSpec data_;
+  const uint64_t key_;
+  const bool fixed_;  // one number throughout
+  const double low_, high_;
+};
 
 }  // namespace
 
@@ -128,10 +142,16 @@ uint64_t Draw(uint64_t key, uint64_t i) {
 
 std::vector<float> DrawValues(const TensorSpec& spec, uint64_t key) {
   const DType dtype = TypeOf(spec);
+  const Drawing draw(spec.data, dtype, key);
   std::vector<float> values(Volume(spec.shape));
   ForEachElement(spec, true, [&](int64_t i, int64_t position) {
+    const float value = static_cast<float>(draw(position));
+    if (dtype == DType::kFloat32) {  // holds it as it is
+      values[i] = value;
+      return;
+    }
     uint32_t element = 0;
-    numerics::StoreElement(&element, dtype, static_cast<float>(DrawOne(spec.data, dtype, key, position)), false);
+    numerics::StoreElement(&element, dtype, value, false);
     values[i] = numerics::LoadElement(&element, dtype);
   });
   return values;

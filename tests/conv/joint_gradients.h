@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/conv/algorithm_run.h"
-#include "tests/conv/random_case.h"
+#include "tests/conv/expected.h"
 
 namespace canopy::conv {
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "conv/plan.h"
 #include "exec/pool.h"
 #include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"

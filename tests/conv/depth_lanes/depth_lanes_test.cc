@@ -10,6 +10,7 @@
 
 #include "kernels/dispatch.h"
 #include "tests/conv/joint_gradients.h"
+#include "tests/conv/random_case.h"
 
 namespace canopy::conv {
 namespace {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 
+#include "conv/algorithm.h"
 #include "kernels/dispatch.h"
 #include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/conv/algorithm_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "conv/plan.h"
+#include "conv/streams.h"
+#include "kernels/streams.h"
+
+namespace canopy::conv {
+
+bool Serves(Case* c, const char* algorithm, uint8_t computations) {
+  c->problem.computations = computations;
+  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
+  return std::any_of(plan->steps.begin(), plan->steps.end(),
+                     [&](const PlannedStep& step) { return step.algorithm->name == std::string(algorithm); });
+}
+
+uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool saturate) {
+  c->problem.computations = computations;
+  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
+  // An odd address, a canary behind: the workspace may have any alignment and is used no further than reported.
+  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
+  Run(*plan, c->buffers(), workspace.data() + 1, saturate);
+  for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77}) << algorithm;
+  const PlannedStep& first = plan->steps[0];
+  return first.algorithm->name == std::string(algorithm) ? first.computations : 0;
+}
+
+bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
+  const ScopedStreams streams(true);
+  c->problem.computations = computations;
+  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
+  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1), &result = c->input_result.bytes;
+  std::vector<char> memory(result.size() + 3 * kernels::kMemoryLine, char{0x77});
+  char* line = memory.data() + kernels::kMemoryLine;
+  line += kernels::kMemoryLine - reinterpret_cast<uintptr_t>(line) % kernels::kMemoryLine;
+  Buffers buffers = c->buffers();
+  buffers.input_result = line;
+  Run(*plan, buffers, workspace.data(), false);
+  result.assign(line, line + result.size());
+  for (const char& byte : memory) {
+    const bool outside = &byte < line || &byte >= line + result.size();
+    EXPECT_TRUE(!outside || byte == char{0x77});
+  }
+  return plan->steps[0].step->Describe().find("past the caches") != std::string::npos;
+}
+
+void ExpectExactSums(Case* c, const char* algorithm, const std::string& trace, std::array<int, 3>* served) {
+  const Computation computations[] = {kForward, kBackwardData, kBackwardWeights};
+  for (int i = 0; i < 3; ++i) (*served)[i] += RunAlgorithm(c, algorithm, computations[i]) != 0;
+  const Sums expected = Expected(*c);
+  ExpectNear("forward", c->output_result, expected.output, 0, trace);
+  // BF16 holds whole numbers up to 256.
+  ExpectNear("backward data", c->input_result, expected.input,
+             c->problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3, trace);
+  ExpectNear("backward weights", c->weight_result, expected.weight, 0, trace);
+}
+
+void MakeOneInfinite(Case* c, uint32_t seed) {
+  Tensor* tensor = seed % 3 == 0 ? &c->weight : seed % 3 == 1 ? &c->output : &c->input;
+  numerics::StoreElement(tensor->bytes.data(), tensor->operand.dtype, INFINITY, false);
+}
+
+void ExpectPaddingAbsent(Case* c, const char* algorithm, const std::string& trace) {
+  RunAlgorithm(c, algorithm, kBackwardData);
+  RunAlgorithm(c, algorithm, kBackwardWeights);
+  const Sums expected = Expected(*c);
+  ExpectSameClasses(c->input_result, expected.input, trace + " backward data");
+  ExpectSameClasses(c->weight_result, expected.weight, trace + " backward weights");
+}
+
+}  // namespace canopy::conv
