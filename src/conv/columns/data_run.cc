@@ -8,13 +8,9 @@
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::columns {
-namespace {
-
-constexpr int64_t kCacheLine = 64;
-
-}  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
@@ -121,7 +117,7 @@ class DataRun {
     const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
     const packing::Asks asks(outputs, panels, packing::AskTimes(run.terms));
     operands.ahead_line = s_.tiles_.vector_lanes * bytes;
-    const int64_t ahead = s_.panel_ + (pixels != nullptr ? 0 : kCacheLine / bytes);
+    const int64_t ahead = s_.panel_ + (pixels != nullptr ? 0 : kernels::kMemoryLine / bytes);
     if (pixels == nullptr) {
       PackPixels(offset, panel.count, outputs, scratch.pixels);
       pixels = scratch.pixels;

@@ -12,11 +12,11 @@
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::columns {
 namespace {
 
-constexpr int64_t kCacheLine = 64;
 constexpr int64_t kGroupsASum = 32;  // products that are added up before a further level is opened
 
 }  // namespace
@@ -300,8 +300,8 @@ class WeightsRun {
       operands.b = scratch.columns + panel * panels.panel_lanes();
       operands.b_step = s_.lane_step_;
       operands.result_offsets = scratch.result_offsets;
-      operands.ahead_step = kCacheLine;
-      operands.ahead_terms = ahead.pixels * bytes / kCacheLine + 1;
+      operands.ahead_step = kernels::kMemoryLine;
+      operands.ahead_terms = ahead.pixels * bytes / kernels::kMemoryLine + 1;
       operands.ahead_row = channel_bytes;
       const int64_t calls = base::CeilDiv(rows.count, tiles.most_rows);
       for (int64_t call = 0; call < calls; ++call) {

@@ -6,11 +6,11 @@
 #include "conv/pointwise/thin_weights_step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::pointwise {
 namespace {
 
-constexpr int64_t kCacheLine = 64;
 constexpr int64_t kLinesAhead = 8;  // of a plane that is read next: from there on the processor foresees them
 
 }  // namespace
@@ -92,7 +92,7 @@ class ThinWeightsRun {
       const int64_t coming = std::min(count, s_.columns_ - c - count);
       const char* next = reinterpret_cast<const char*>(call.b + count * columns.stride);
       for (int64_t i = 0; i < coming; ++i, next += columns.stride * static_cast<int64_t>(sizeof(float))) {
-        for (int64_t line = 0; line < kLinesAhead; ++line) __builtin_prefetch(next + line * kCacheLine);
+        for (int64_t line = 0; line < kLinesAhead; ++line) __builtin_prefetch(next + line * kernels::kMemoryLine);
       }
       kernels::Dots().dots[s_.rows_][count](call);
     }

@@ -10,12 +10,12 @@
 #include "conv/tap_rows/weights_step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::tap_rows {
 namespace {
 
 constexpr int64_t kStripsASum = 16;  // before a further level of sums is opened
-constexpr int64_t kCacheLine = 64;
 
 }  // namespace
 
@@ -215,8 +215,8 @@ class WeightsRun {
     operands.b_step = s_.lane_step_;
     operands.result_offsets = scratch.result_offsets;
     // A request for each cache line of the next piece, channel by channel.
-    operands.ahead_step = kCacheLine;
-    operands.ahead_terms = base::CeilDiv(next.rows * next.columns * bytes, kCacheLine) + 1;
+    operands.ahead_step = kernels::kMemoryLine;
+    operands.ahead_terms = base::CeilDiv(next.rows * next.columns * bytes, kernels::kMemoryLine) + 1;
     operands.ahead_row = p_.output.strides[1] * bytes;
     int64_t asked = 0;  // channels
     const int64_t columns = block.multiplied, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
