@@ -14,7 +14,9 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kMostTerms = 256;         // of one tile call: FP32 sums stay short
+constexpr int64_t kMostTerms = 256;  // of one tile call: FP32 sums stay short
+constexpr int64_t kNearTerms = 16;   // of channels that lie pages apart, where one panel takes all columns
+constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kMostChannels = 64;       // where each has one column: then whole planes are written at once
 constexpr int64_t kMostColumns = 256;       // with kMostTerms: 256 KiB of packed weights
 constexpr int64_t kSumFloats = 224 << 10;   // of a piece: 896 KiB, of which a few rows are in use at a time
@@ -58,7 +60,12 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   block_ = std::max<int64_t>(1, CeilDiv(input_channels_, std::max<int64_t>(1, blocks)));
   blocks_ = CeilDiv(input_channels_, block_);
   vectors_ = Vectors(tiles_, columns());
-  const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), kMostTerms));
+  // Pixels that are multiplied but once come from memory meanwhile: a few channels at a time, as the processor looks
+  // ahead in a few pages only.
+  const int64_t plane_bytes =
+      g.output_size[0] * g.output_size[1] * g.output_size[2] * numerics::ElementBytes(problem.output.dtype);
+  const bool near = row_panels(columns()) == 1 && plane_bytes >= kPageBytes;
+  const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), near ? kNearTerms : kMostTerms));
   chunk_ = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), chunks)) * a_term();
   panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (Terms(chunk_) * lanes()), 1, kMostTiles);
   Cut(g);
