@@ -14,28 +14,40 @@
 
 namespace canopy::conv {
 
-bool Serves(Case* c, const char* algorithm, uint8_t computations) {
+namespace {
+
+std::unique_ptr<Plan> PlanOf(Case* c, const char* algorithm, uint8_t computations) {
   c->problem.computations = computations;
-  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
-  return std::any_of(plan->steps.begin(), plan->steps.end(),
-                     [&](const PlannedStep& step) { return step.algorithm->name == std::string(algorithm); });
+  return BuildPlan(c->problem, algorithm);
+}
+
+void RunPlan(const Plan& plan, Case* c, const char* algorithm, bool saturate) {
+  // An odd address, a canary behind: the workspace may have any alignment and is used no further than reported.
+  std::vector<char> workspace(static_cast<size_t>(plan.ledger.total_bytes()) + 65, char{0x77});
+  Run(plan, c->buffers(), workspace.data() + 1, saturate);
+  for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77}) << algorithm;
+}
+
+}  // namespace
+
+bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool saturate) {
+  const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
+  const auto own = [&](const PlannedStep& step) { return step.algorithm->name == std::string(algorithm); };
+  if (std::none_of(plan->steps.begin(), plan->steps.end(), own)) return false;
+  RunPlan(*plan, c, algorithm, saturate);
+  return true;
 }
 
 uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool saturate) {
-  c->problem.computations = computations;
-  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
-  // An odd address, a canary behind: the workspace may have any alignment and is used no further than reported.
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 65, char{0x77});
-  Run(*plan, c->buffers(), workspace.data() + 1, saturate);
-  for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77}) << algorithm;
+  const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
+  RunPlan(*plan, c, algorithm, saturate);
   const PlannedStep& first = plan->steps[0];
   return first.algorithm->name == std::string(algorithm) ? first.computations : 0;
 }
 
 bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
   const ScopedStreams streams(true);
-  c->problem.computations = computations;
-  const std::unique_ptr<Plan> plan = BuildPlan(c->problem, algorithm);
+  const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
   std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1), &result = c->input_result.bytes;
   std::vector<char> memory(result.size() + 3 * kernels::kMemoryLine, char{0x77});
   char* line = memory.data() + kernels::kMemoryLine;

@@ -12,8 +12,9 @@
 
 namespace canopy::conv {
 
-// Whether any step of the plan is the algorithm's own. The reference serves the others, and is tested by itself.
-bool Serves(Case* c, const char* algorithm, uint8_t computations);
+// Runs the plan if any of its steps is the algorithm's own, and returns whether one is. Where none is the reference
+// serves, which is tested by itself.
+bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool saturate = false);
 
 // The computations of the first step that the algorithm itself served, together.
 uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool saturate = false);

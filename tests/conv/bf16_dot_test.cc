@@ -10,7 +10,7 @@
 #include "conv/conv.h"
 #include "conv/plan.h"
 #include "kernels/gather_gemm/contract.h"
-#include "tests/conv/expected.h"
+#include "tests/conv/case.h"
 
 namespace canopy::conv {
 namespace {

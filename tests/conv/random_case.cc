@@ -4,7 +4,6 @@
 #include <algorithm>
 
 namespace canopy::conv {
-
 namespace {
 
 // One channel a group, or few: with fewer groups than a vector has lanes, as many, and more.

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
+#include "conv/elements.h"
 #include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
@@ -62,8 +63,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   vectors_ = Vectors(tiles_, columns());
   // Pixels that are multiplied but once come from memory meanwhile: a few channels at a time, as the processor looks
   // ahead in a few pages only. Where they are converted first, longer lists of channels are quicker.
-  const int64_t plane_bytes =
-      g.output_size[0] * g.output_size[1] * g.output_size[2] * numerics::ElementBytes(problem.output.dtype);
+  const int64_t plane_bytes = Volume(g.output_size) * numerics::ElementBytes(problem.output.dtype);
   const bool converted = dot_rate_ == 0 && problem.output.dtype != numerics::DType::kFloat32;
   const bool near = row_panels(columns()) == 1 && plane_bytes >= kPageBytes && !converted;
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), near ? kNearTerms : kMostTerms));
