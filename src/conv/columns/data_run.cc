@@ -109,28 +109,28 @@ class DataRun {
     operands.a_step = rows;
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * s_.panel_;
-    // Pixels that are read but once stay where they are.
-    const bool once = panels == 1 && panel.count % s_.tiles_.vector_lanes == 0;
-    const float* pixels = once ? output_.Direct(offset, 1) : nullptr;
-    operands.b_step = pixels != nullptr ? p_.output.strides[1] : s_.panel_;
-    // Meanwhile the next panel. The line that holds its first pixels has come with this one where they were copied.
+    // Pixels stay where they are for the first row panel, which copies them for the others.
+    const float* direct = panel.count % s_.tiles_.vector_lanes == 0 ? output_.Direct(offset, 1) : nullptr;
+    if (direct == nullptr) PackPixels(offset, panel.count, outputs, scratch.pixels);
+    operands.b_copy_step = s_.panel_;
+    // Meanwhile the next panel. The line that holds its first pixels has come with this one where they were packed.
     const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
     const packing::Asks asks(outputs, panels, packing::AskTimes(run.terms));
     operands.ahead_line = s_.tiles_.vector_lanes * bytes;
-    const int64_t ahead = s_.panel_ + (pixels != nullptr ? 0 : kernels::kMemoryLine / bytes);
-    if (pixels == nullptr) {
-      PackPixels(offset, panel.count, outputs, scratch.pixels);
-      pixels = scratch.pixels;
-    }
+    const int64_t ahead = s_.panel_ + (direct != nullptr ? 0 : kernels::kMemoryLine / bytes);
     for (int64_t number = 0; number < panels; ++number, operands.a += run.terms * rows) {
       const int64_t first = number * columns / panels, count = (number + 1) * columns / panels - first;
+      const bool in_place = direct != nullptr && number == 0, copying = in_place && panels > 1;
+      operands.b_step = in_place ? p_.output.strides[1] : s_.panel_;
       for (int64_t i = 0; i < panel.count; i += s_.lanes()) {
         const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), panel.count - i), s_.tiles_.vector_lanes);
-        operands.b = pixels + i;
+        operands.b = (in_place ? direct : scratch.pixels) + i;
+        operands.b_copy = scratch.pixels + i;
         asks.Assign(number, output_.Address(offset + ahead + i), p_.output.strides[1] * bytes, &operands);
         if (panel.first + ahead + i >= plane_) operands.asks = 0;
         operands.c = panel.products + first * s_.panel_ + i;
-        s_.tiles_.tiles[vectors - 1].adjacent[count](operands, k > 0);
+        const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];
+        (copying ? tiles.adjacent_copying : tiles.adjacent)[count](operands, k > 0);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
+#include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
@@ -31,6 +32,7 @@ constexpr double kWorkAConvertedRow = 40;  // likewise; or one output channel of
 constexpr double kWorkARunVector = 3;      // copying one vector of a run
 constexpr double kWorkAFarElem = 0.2;      // reading an element of output, the factor of a few vectors, from memory
 constexpr double kFarBytes = 4 << 20;      // of output, from which on it is there
+constexpr double kWorkACrowdElem = 0.45;   // copying one of output, whose channels crowd a set
 constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
 constexpr double kWorkAConvertedElem = 0.8;
 constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
@@ -121,6 +123,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
       pixels * rows * static_cast<double>(numerics::ElementBytes(problem.output.dtype) * g.groups) >= kFarBytes
           ? kWorkAFarElem
           : 0;
+  const double crowded = plain && packing::CrowdASet(rows_at_once(), problem.output.strides[1]) ? kWorkACrowdElem : 0;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
                       (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
                        (plain ? kWorkASlabRow : kWorkAConvertedRow)) /
@@ -130,7 +133,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   work_ = pixels * (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
                     terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
                         kWorkARunVector +
-                    rows * (read + (lane_blocks - 1) * kWorkAnElemAgain) +
+                    rows * (read + crowded + (lane_blocks - 1) * kWorkAnElemAgain) +
                     (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
           (static_cast<double>(strips_.count()) - products) * rows * lane_blocks * kWorkAnOutputRun +
           (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
