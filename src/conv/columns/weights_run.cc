@@ -8,7 +8,6 @@
 #include "conv/columns/weights_step.h"
 #include "conv/elements.h"
 #include "conv/nonfinite.h"
-#include "conv/packing/cache_sets.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -114,8 +113,7 @@ class WeightsRun {
   }
 
   void AddGroup(const Block& block, int64_t index, const WeightsScratch& scratch) const {
-    const bool crowded = packing::CrowdASet(s_.rows_at_once(), p_.output.strides[1]);
-    const float* in_place = crowded ? nullptr : output_.Direct(0, 1);
+    const float* in_place = s_.crowded_ ? nullptr : output_.Direct(0, 1);
     const int64_t begin = index * s_.group_strips_, end = std::min(s_.strips_.count(), begin + s_.group_strips_);
     int64_t listed = 0, terms = 0;
     for (int64_t i = begin; i < end; ++i) {

@@ -64,6 +64,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   slab_rows_ = (strips_.rows() - 1) * g.stride[1] + (g.kernel[1] - 1) * g.dilation[1] + 1;
   slab_pitch_ = (strips_.columns() - 1) * g.stride[2] + (g.kernel[2] - 1) * g.dilation[2] + 1;
   ChooseBlocks();
+  crowded_ = packing::CrowdASet(rows_at_once(), problem.output.strides[1]);
   // A block of runs may begin and end within a channel.
   const int64_t channels = std::min(input_channels_, CeilDiv(lane_block_ - 1, channel_runs_) + 1);
   slab_floats_ = channels * g.kernel[0] * slab_rows_ * slab_pitch_;
@@ -123,7 +124,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
       pixels * rows * static_cast<double>(numerics::ElementBytes(problem.output.dtype) * g.groups) >= kFarBytes
           ? kWorkAFarElem
           : 0;
-  const double crowded = plain && packing::CrowdASet(rows_at_once(), problem.output.strides[1]) ? kWorkACrowdElem : 0;
+  const double crowded = plain && crowded_ ? kWorkACrowdElem : 0;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
                       (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
                        (plain ? kWorkASlabRow : kWorkAConvertedRow)) /

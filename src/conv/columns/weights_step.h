@@ -76,6 +76,7 @@ class WeightsStep : public Step {
   packing::LanePanels whole_panels_, last_panels_;  // of a whole block's columns, and of the last's
   int64_t lane_step_ = 1;                           // from pixel to pixel
   int64_t row_block_ = 1, row_blocks_ = 0;          // output channels of a job
+  bool crowded_ = false;                            // so many of them crowd a cache set, and are copied
   packing::Strips strips_;
   int64_t slab_rows_ = 0, slab_pitch_ = 0, slab_floats_ = 0;  // input rows under a strip, their positions; all channels
   int64_t group_strips_ = 1, groups_ = 0;                     // strips of one product; products
