@@ -5,6 +5,7 @@
 #include <new>
 
 #include "conv/packing/store.h"
+#include "conv/winograd/weights_lister.h"
 #include "conv/winograd/weights_pieces.h"
 #include "conv/winograd/weights_step.h"
 #include "exec/pool.h"
@@ -25,6 +26,7 @@ class WeightsRun {
         cut_(step.cut_),
         p_(problem),
         pieces_(step, problem, buffers),
+        lister_(step),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
         shared_(room + s_.room_.shared),
@@ -136,17 +138,11 @@ class WeightsRun {
       Each(desk, (chunk.end - chunk.begin) * pieces_.Count(panels), [&](int64_t piece, int worker) {
         pieces_.Transform(block, chunk, panels, piece, desk.tiles, Scratch(worker));
       });
-      if (*desk.tiles.listed != index) ListChunk(chunk, desk.tiles);
+      if (*desk.tiles.listed != index) lister_.List(chunk, desk.tiles);
       *desk.tiles.listed = index;
       Multiply(block, desk, done % turn != 0);
       const bool last = index + 1 == end;
       if (last || (done + 1) % turn == 0) Finish(block, desk, done < turn, last && desk.stores);
-    }
-  }
-
-  void ListChunk(const WeightsChunk& chunk, const WeightsTiles& tiles) const {
-    for (int64_t depth = 0; depth < cut_.shape.depths; ++depth) {
-      for (int without = 0; without < WeightsShape::kKinds; ++without) ListSums(chunk, depth, without, tiles);
     }
   }
 
@@ -155,65 +151,6 @@ class WeightsRun {
     const bool inputs = all || block.lanes == 0;
     const bool outputs = all || block.first_input == 0 || (!cut_.all_outputs && cut_.lanes.blocks() > 1);
     return {inputs ? InputPanels(block) : 0, outputs ? cut_.lanes.panels(block.lanes) : 0};
-  }
-
-  // visit(input tile, output tile, count) for the runs of tiles that meet under a depth of the kernel, but for the
-  // kinds that share a bit with `without`.
-  template <class F>
-  void EachRun(const WeightsChunk& chunk, int64_t depth, int without, const F& visit) const {
-    for (int64_t index = chunk.begin; index < chunk.end; ++index) {
-      const TileBand band = cut_.bands.At(index);
-      const WeightsStep::Slices inputs = s_.InputSlices(band), outputs = s_.OutputSlices(band);
-      const int64_t slice = band.count[1] * band.count[2] * (cut_.shape.in_depth() ? band.count[0] : 1);
-      const int64_t shift = cut_.shape.in_depth() ? 0 : depth - p_.geometry.pad_begin[0];
-      const int64_t place = index - chunk.begin;
-      const TileKinds kinds = s_.KindsOf(band);
-      for (int64_t i = 0; i < outputs.count; ++i) {
-        const int64_t input = (outputs.begin + i) * cut_.shape.depth_stride + shift - inputs.begin;
-        if (input < 0 || input >= inputs.count) continue;
-        for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
-          if ((kind & without) != 0 || kinds[kind].tiles() == 0) continue;
-          visit(place * cut_.band_inputs + input * slice + kinds[kind].slot,
-                place * cut_.band_outputs + i * slice + kinds[kind].slot, kinds[kind].tiles());
-        }
-      }
-    }
-  }
-
-  // Sums alike in length, of which there is one even where nothing meets.
-  void ListSums(const WeightsChunk& chunk, int64_t depth, int without, const WeightsTiles& tiles) const {
-    const int64_t list = depth * WeightsShape::kKinds + without;
-    int64_t left = 0;
-    EachRun(chunk, depth, without, [&](int64_t, int64_t, int64_t count) { left += count; });
-    int64_t sums_left = std::max<int64_t>(1, CeilDiv(left, kTilesASum));
-    tiles.sum_counts[list] = sums_left;
-    TileSum* sum = tiles.sums + list * cut_.most_sums();
-    kernels::GatherRun* runs = tiles.runs + list * cut_.most_runs();
-    *sum = {0, 0};
-    int64_t room = left / sums_left;  // of the sum
-    EachRun(chunk, depth, without, [&](int64_t input, int64_t output, int64_t count) {
-      while (count > 0) {
-        if (room == 0) {
-          const int64_t next = sum->first + sum->count;
-          *++sum = {next, 0};
-          room = left / --sums_left;
-        }
-        const int64_t terms = std::min(room, count);
-        const kernels::GatherRun run{input * cut_.inputs_panel, output * cut_.row_lanes(), terms};
-        kernels::GatherRun* before = runs + sum->first + sum->count - 1;
-        if (sum->count > 0 && run.a == before->a + before->terms * cut_.inputs_panel &&
-            run.b == before->b + before->terms * cut_.row_lanes()) {
-          before->terms += terms;
-        } else {
-          runs[sum->first + sum->count++] = run;
-        }
-        input += terms;
-        output += terms;
-        count -= terms;
-        room -= terms;
-        left -= terms;
-      }
-    });
   }
 
   void Multiply(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
@@ -364,6 +301,7 @@ class WeightsRun {
   const WeightsCut& cut_;
   const ConvProblem& p_;
   WeightsPieces pieces_;
+  WeightsLister lister_;
   LineWriter result_;
   float* sums_;
   char* shared_;

@@ -121,6 +121,7 @@ class WeightsStep : public Step {
   double Work() const override { return cut_.work; }
 
  private:
+  friend class WeightsLister;
   friend class WeightsRun;
   friend class WeightsPieces;
 
