@@ -9,6 +9,7 @@
 
 #include "base/checked_math.h"
 #include "kernels/gather_gemm/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::packing {
 
@@ -32,6 +33,43 @@ class Asks {
 
  private:
   int64_t share_, at_once_;
+};
+
+// Stretches of memory, asked for one after another by a list of calls. One too short for a call of its own is left out.
+class StretchAsks {
+ public:
+  static constexpr int kMost = 3;
+
+  // REQUIRES: bytes > 0; fewer than kMost before it.
+  void Add(const void* from, int64_t bytes) {
+    stretches_[count_++] = {from, base::CeilDiv(bytes, kernels::kMemoryLine)};
+    lines_ += stretches_[count_ - 1].lines;
+  }
+
+  // Has call `call` of `calls` alike, of so many terms and vectors a term, ask for its share.
+  void Assign(int64_t call, int64_t calls, int64_t terms, int64_t vectors, kernels::GatherOperands* operands) const {
+    operands->asks = 0;
+    operands->ahead_line = kernels::kMemoryLine;
+    int64_t begin = 0, lines = 0;
+    for (int i = 0; i < count_; ++i) {
+      lines += stretches_[i].lines;
+      const int64_t end = lines * calls / lines_;
+      if (call < end) {
+        const Asks asks(base::CeilDiv(stretches_[i].lines, vectors), end - begin, AskTimes(terms));
+        return asks.Assign(call - begin, stretches_[i].from, vectors * kernels::kMemoryLine, operands);
+      }
+      begin = end;
+    }
+  }
+
+ private:
+  struct Stretch {
+    const void* from;
+    int64_t lines;
+  };
+  Stretch stretches_[kMost];
+  int count_ = 0;
+  int64_t lines_ = 0;
 };
 
 }  // namespace canopy::conv::packing

@@ -47,13 +47,13 @@ void WeightsLister::ListSums(const WeightsChunk& chunk, int64_t depth, int witho
   tiles.sum_counts[list] = sums_left;
   TileSum* sum = tiles.sums + list * cut_.most_sums();
   kernels::GatherRun* runs = tiles.runs + list * cut_.most_runs();
-  *sum = {0, 0};
+  *sum = {0, 0, 0};
   int64_t room = left / sums_left;  // of the sum
   EachRun(chunk, depth, without, [&](int64_t input, int64_t output, int64_t count) {
     while (count > 0) {
       if (room == 0) {
         const int64_t next = sum->first + sum->count;
-        *++sum = {next, 0};
+        *++sum = {next, 0, 0};
         room = left / --sums_left;
       }
       const int64_t terms = std::min(room, count);
@@ -65,6 +65,7 @@ void WeightsLister::ListSums(const WeightsChunk& chunk, int64_t depth, int witho
       } else {
         runs[sum->first + sum->count++] = run;
       }
+      sum->terms += terms;
       input += terms;
       output += terms;
       count -= terms;

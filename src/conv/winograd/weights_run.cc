@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "conv/packing/asks.h"
 #include "conv/packing/store.h"
 #include "conv/winograd/weights_lister.h"
 #include "conv/winograd/weights_pieces.h"
@@ -156,11 +157,17 @@ class WeightsRun {
   void Multiply(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
     const int64_t output_panels = cut_.lanes.panels(block.lanes), pairs = InputPanels(block) * output_panels;
     const int64_t parts = cut_.shape.parts(), products = cut_.shape.products();
-    Each(desk, cut_.shape.points() * pairs * products, [&](int64_t index, int) {
-      const int64_t point = index / products / pairs, pair = index / products % pairs;
-      const int64_t depth = index % products / parts, part = index % parts;
-      if (!cut_.shape.Needs(cut_.shape.PartAt(part), point)) return;
-      MultiplyPoint(block, desk, {point, depth, part, pair / output_panels, pair % output_panels}, accumulate);
+    const int64_t jobs = cut_.shape.points() * pairs * products;
+    const int64_t step = desk.worker == kEveryone ? exec::ThreadCount() : 1;  // to a thread's next job, about
+    const auto at = [&](int64_t index) -> Product {
+      const int64_t pair = index / products % pairs;
+      return {index / products / pairs, index % products / parts, index % parts, pair / output_panels,
+              pair % output_panels};
+    };
+    Each(desk, jobs, [&](int64_t index, int) {
+      const Product product = at(index);
+      if (!cut_.shape.Needs(cut_.shape.PartAt(product.part), product.point)) return;
+      MultiplyPoint(block, desk, product, at(std::min(index + step, jobs - 1)), accumulate);
     });
   }
 
@@ -168,33 +175,55 @@ class WeightsRun {
     int64_t point, depth, part, input_panel, output_panel;
   };
 
-  void MultiplyPoint(const WeightsBlock& block, const Desk& desk, const Product& product, bool accumulate) const {
+  struct ProductPlaces {
+    const float *inputs, *outputs;
+    float* products;
+  };
+  ProductPlaces PlacesOf(const WeightsBlock& block, const Desk& desk, const Product& product) const {
+    return {desk.tiles.inputs + (product.part * cut_.input_panels + product.input_panel) * cut_.inputs_floats() +
+                product.point * cut_.input_rows() * cut_.inputs_panel,
+            desk.tiles.outputs + cut_.outputs_at(block.lanes, product.output_panel) +
+                product.point * cut_.output_rows() * cut_.row_lanes(),
+            ProductsOf(desk, product.depth, product.part, product.input_panel, product.output_panel) +
+                product.point * cut_.product_step()};
+  }
+
+  // A block's tiles and products stay in the L3 at best: what the coming product does not share is asked for.
+  packing::StretchAsks AsksFor(const ProductPlaces& coming, const ProductPlaces& now) const {
+    constexpr int64_t kBytes = sizeof(float);
+    packing::StretchAsks asks;
+    if (coming.inputs != now.inputs) asks.Add(coming.inputs, cut_.input_rows() * cut_.inputs_panel * kBytes);
+    if (coming.outputs != now.outputs) asks.Add(coming.outputs, cut_.output_rows() * cut_.row_lanes() * kBytes);
+    if (coming.products != now.products) asks.Add(coming.products, cut_.product_step() * kBytes);
+    return asks;
+  }
+
+  void MultiplyPoint(const WeightsBlock& block, const Desk& desk, const Product& product, const Product& coming,
+                     bool accumulate) const {
     const kernels::GatherTiles& tiles = cut_.lanes.tiles(block.lanes, product.output_panel);
-    const int64_t lanes = cut_.row_lanes();
+    const int64_t lanes = cut_.row_lanes(), vectors = tiles.lanes / cut_.lanes.vector_lanes();
     const int64_t rows = std::min(cut_.inputs_panel, block.inputs - product.input_panel * cut_.inputs_panel);
-    const float* a = desk.tiles.inputs +
-                     (product.part * cut_.input_panels + product.input_panel) * cut_.inputs_floats() +
-                     product.point * cut_.input_rows() * cut_.inputs_panel;
-    float* products = ProductsOf(desk, product.depth, product.part, product.input_panel, product.output_panel) +
-                      product.point * cut_.product_step();
+    const ProductPlaces places = PlacesOf(block, desk, product);
+    const packing::StretchAsks asks = AsksFor(PlacesOf(block, desk, coming), places);
     int64_t result_offsets[kernels::GatherTiles::kMostRows];
     for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) result_offsets[r] = r * lanes;
     kernels::GatherOperands operands{};
     operands.a_step = cut_.inputs_panel;
-    operands.b = desk.tiles.outputs + cut_.outputs_at(block.lanes, product.output_panel) +
-                 product.point * cut_.output_rows() * lanes;
+    operands.b = places.outputs;
     operands.b_step = lanes;
     operands.result_offsets = result_offsets;
     const int64_t list = product.depth * WeightsShape::kKinds + cut_.shape.KindsWithout(product.point);
     const TileSum* sums = desk.tiles.sums + list * cut_.most_sums();
     const int64_t calls = CeilDiv(rows, tiles.most_rows);  // alike in size
+    const int64_t all_calls = desk.tiles.sum_counts[list] * calls;
     for (int64_t sum = 0; sum < desk.tiles.sum_counts[list]; ++sum) {
       operands.runs = desk.tiles.runs + list * cut_.most_runs() + sums[sum].first;
       operands.run_count = sums[sum].count;
       for (int64_t call = 0, row = 0; call < calls; ++call) {
         const int64_t count = (rows - row) / (calls - call);
-        operands.a = a + row;
-        operands.c = products + row * lanes;
+        operands.a = places.inputs + row;
+        operands.c = places.products + row * lanes;
+        asks.Assign(sum * calls + call, all_calls, sums[sum].terms, vectors, &operands);
         tiles.adjacent[count](operands, accumulate || sum > 0);
         row += count;
       }

@@ -30,9 +30,9 @@ inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at 
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;
 
-// Runs [first, first + count) of pairs of tiles whose products are added in registers.
+// Runs [first, first + count) of pairs of tiles, so many in all, whose products are added in registers.
 struct TileSum {
-  int64_t first, count;
+  int64_t first, count, terms;
 };
 
 // The tiles of a slice of a band, by their kinds, which follow one another.

@@ -39,6 +39,39 @@ TEST(Asks, AreSharedOutEvenly) {
   EXPECT_EQ(operands.ahead, kMemory + 4 * 52 * 64);
 }
 
+TEST(StretchAsks, ReachEveryLineOneStretchAfterAnother) {
+  static const char kMemory[64 * 300] = {};
+  constexpr int64_t kFirst[] = {0, 100, 250}, kLines[] = {60, 130, 50};
+  for (const int64_t vectors : {1, 2, 4}) {
+    for (const int64_t terms : {3, 56}) {
+      for (const int64_t calls : {5, 10, 37}) {
+        StretchAsks asks;
+        for (int i = 0; i < 3; ++i) asks.Add(kMemory + kFirst[i] * 64, kLines[i] * 64);
+        std::set<int64_t> asked;
+        for (int64_t call = 0; call < calls; ++call) {
+          kernels::GatherOperands operands{};
+          asks.Assign(call, calls, terms, vectors, &operands);
+          EXPECT_EQ(operands.ahead_line, 64);
+          EXPECT_EQ(operands.ahead_step, 64 * vectors);
+          const int64_t first = (static_cast<const char*>(operands.ahead) - kMemory) / 64;
+          EXPECT_TRUE(asked.empty() || first > *asked.begin());
+          for (int64_t i = 0; i < AskTimes(terms) * operands.asks * vectors; ++i) asked.insert(first + i);
+        }
+        for (int i = 0; i < 3; ++i) {
+          for (int64_t line = 0; line < kLines[i]; ++line) EXPECT_TRUE(asked.contains(kFirst[i] + line)) << line;
+        }
+      }
+    }
+  }
+}
+
+TEST(StretchAsks, OfNoStretchAskForNothing) {
+  kernels::GatherOperands operands{};
+  operands.asks = 1;
+  StretchAsks().Assign(0, 5, 56, 2, &operands);
+  EXPECT_EQ(operands.asks, 0);
+}
+
 TEST(CrowdASet, TakesManyRowsOfOneSet) {
   EXPECT_TRUE(CrowdASet(14, 1024));
   EXPECT_TRUE(CrowdASet(14, 224 * 224));
