@@ -24,6 +24,7 @@ constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: 
 constexpr int64_t kBoxesAThread = 4;
 constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
 constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
+constexpr int64_t kManySums = 200 * 36;             // likewise, next to little else
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
@@ -212,6 +213,27 @@ void DataStep::ChooseCut(const Geometry& g) {
   const int64_t more = (exec::ThreadCount() - 1) * std::max<int64_t>(0, kThreadBytes - scratch_bytes);
   const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
   batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
+  if (units(g) >= 2 * exec::ThreadCount()) TakeLargeBoxes(g, CeilDiv(boxes_.count(), batch_boxes_));
+}
+
+// One after another, for each of which every job transforms its kernels, chunk by chunk: if there is room for such as
+// are fewer than `passes`, in which kernels are transformed as it is.
+void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
+  const packing::Boxes boxes = boxes_;
+  const int64_t block_units = block_units_, batch_boxes = batch_boxes_;
+  block_units_ = 0;
+  batch_boxes_ = 1;
+  for (int64_t tiles = kManySums / tiling_.points(); tiles >= kLeastTiles; tiles -= kLeastTiles / 4) {
+    boxes_ = MakeBoxes(g, tiles);
+    if (boxes_.count() >= passes) break;
+    int64_t scratch_bytes = 0;
+    ScratchAt(nullptr, &scratch_bytes);
+    const int64_t bytes = scratch_bytes + windows(boxes_.extent()) * WindowBytes(g);
+    if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes(g) + kThreadBytes - kSharedBytes) return;
+  }
+  boxes_ = boxes;
+  block_units_ = block_units;
+  batch_boxes_ = batch_boxes;
 }
 
 // Of source, result and weights.
@@ -286,12 +308,6 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   const int64_t lanes = panels_.panel_lanes(), tiles = boxes_.positions();
   const packing::Extent4& box = boxes_.extent();
-  scratch.slab = carver.Take<float>((SlabPixels(box) + 1) * slab_channels());
-  scratch.windows = carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
-  scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
-  scratch.sums = carver.Take<float>(tiling_.points() * sum_step());
-  scratch.tiles = carver.Take<float>((tiles * tiling_.phases() * tiling_.tile() + 1) * lanes);
-  scratch.weights = carver.Take<float>(packed_chunks() * packed_floats());
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
@@ -305,7 +321,16 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
     scratch.sum_offsets[kind] = carver.Take<int64_t>(tiles);
   }
   scratch.listed = carver.Take<DataLists>(1);
-  if (bytes != nullptr) *bytes = carver.used();
+  // Where windows are of several jobs, all are transformed before the first is multiplied: its memory is the slab's.
+  packing::Carver slab(carver);
+  packing::Carver& windows_carver = batch_boxes_ > 0 ? slab : carver;
+  scratch.slab = windows_carver.Take<float>((SlabPixels(box) + 1) * slab_channels());
+  scratch.windows = windows_carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
+  scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
+  scratch.sums = carver.Take<float>(tiling_.points() * sum_step());
+  scratch.tiles = carver.Take<float>((tiles * tiling_.phases() * tiling_.tile() + 1) * lanes);
+  scratch.weights = carver.Take<float>(packed_chunks() * packed_floats());
+  if (bytes != nullptr) *bytes = std::max(carver.used(), slab.used());
   return scratch;
 }
 
