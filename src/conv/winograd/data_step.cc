@@ -223,7 +223,7 @@ void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
   const int64_t block_units = block_units_, batch_boxes = batch_boxes_;
   block_units_ = 0;
   batch_boxes_ = 1;
-  for (int64_t tiles = kManySums / tiling_.points(); tiles >= kLeastTiles; tiles -= kLeastTiles / 4) {
+  for (int64_t tiles = kManySums / tiling_.points(); tiles >= kLeastTiles; tiles -= CeilDiv(tiles, kLeastTiles)) {
     boxes_ = MakeBoxes(g, tiles);
     if (boxes_.count() >= passes) break;
     int64_t scratch_bytes = 0;
