@@ -16,14 +16,16 @@ using base::CeilDiv;
 
 constexpr int64_t kMostLanes = 320;          // of a job
 constexpr int64_t kColumnFloats = 64 << 10;  // of a job: 256 KiB of a 1 MiB L2
+constexpr int64_t kNearResults = 128 << 10;  // 512 KiB of a 1 MiB L2
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;   // of the tiles, operands in the L2
 constexpr double kWorkARunCopied = 3;  // of a pixel's column
 constexpr double kWorkASlabElem = 1;
 constexpr double kWorkASlabRow = 20;
-constexpr double kWorkAResult = 0.35;    // writing one
-constexpr double kWorkAConverted = 0.7;  // likewise
+constexpr double kWorkANearResult = 0.15;  // writing one
+constexpr double kWorkAResult = 0.35;      // likewise, where all do not stay in the L2
+constexpr double kWorkAConverted = 0.7;    // likewise
 constexpr double kWorkATileCall = 30;
 constexpr double kWorkARowCopied = 10;  // of results, where they are not whole vectors
 constexpr double kWorkAJob = 1000;      // of columns
@@ -69,10 +71,12 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   const bool plain = problem.weight_result.dtype == numerics::DType::kFloat32;
   const bool partial = plain && g.group_input_channels() * taps_ % blocks_.vector_lanes() != 0;
   const double jobs = static_cast<double>(blocks_.count());
+  const bool near = g.groups * g.group_input_channels() * taps_ * output_channels_ <= kNearResults;
+  const double result = !plain ? kWorkAConverted : near ? kWorkANearResult : kWorkAResult;
   return static_cast<double>(g.groups) *
          ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
           images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +
-          lanes * outputs * (plain ? kWorkAResult : kWorkAConverted) + calls * kWorkATileCall);
+          lanes * outputs * result + calls * kWorkATileCall);
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
