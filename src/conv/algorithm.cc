@@ -5,7 +5,7 @@ namespace canopy::conv {
 
 #define CANOPY_ALGORITHM(name)                                                                                        \
   namespace name {                                                                                                    \
-  std::string Accepts(const ConvProblem& problem, Computation computation);                                           \
+  std::string_view Accepts(const ConvProblem& problem, Computation computation);                                      \
   std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger); \
   }
 #define CANOPY_FAST_ALGORITHM(name) CANOPY_ALGORITHM(name)

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 #include "plan/workspace_ledger.h"
@@ -35,8 +36,8 @@ struct Algorithm {
   bool fast;
   // It serves several computations in one step too: `computation` below may then be a union of them.
   bool joint;
-  // Empty when this algorithm serves `computation` of `problem`; else the unmet condition, in words.
-  std::string (*accepts)(const ConvProblem& problem, Computation computation);
+  // Empty when this algorithm serves `computation` of `problem`; else the unmet condition, in words that last.
+  std::string_view (*accepts)(const ConvProblem& problem, Computation computation);
   // REQUIRES: accepts() was empty. Books its workspace in `ledger`.
   std::unique_ptr<Step> (*make_step)(const ConvProblem& problem, Computation computation,
                                      plan::WorkspaceLedger* ledger);

@@ -45,10 +45,10 @@ void LogRefusals(const Plan& plan) {
   for (const PlannedStep& planned : plan.steps) {
     const bool reference = planned.algorithm == &kAlgorithms[kAlgorithmCount - 1];
     if (reference) {
-      const char* asked = "CANOPY_ALGORITHM asks for it";
+      const std::string refusals = Refusals(plan, planned);
       base::Log(base::LogLevel::kWarning, "%s runs on the reference algorithm, which is slow: %s",
                 ComputationNames(planned.computations).c_str(),
-                planned.refusals.empty() ? asked : planned.refusals.c_str());
+                refusals.empty() ? "CANOPY_ALGORITHM asks for it" : refusals.c_str());
     }
   }
 }
@@ -85,12 +85,15 @@ std::string Describe(const Plan& plan) {
   for (const PlannedStep& planned : plan.steps) {
     text += ComputationNames(planned.computations) + ": " + planned.algorithm->name + ", " + planned.step->Describe() +
             "\n";
-    if (!planned.refusals.empty()) text += "  refused: " + planned.refusals + "\n";
+    const std::string refusals = Refusals(plan, planned);
+    if (!refusals.empty()) text += "  refused: " + refusals + "\n";
   }
   text += "threads: " + std::to_string(ThreadCount(plan)) + "\n";
   for (const auto& entry : plan.ledger.entries()) {
-    text += "workspace: " + entry.name + " " + std::to_string(entry.bytes) + " bytes at " +
-            std::to_string(entry.offset) + "\n";
+    text.append("workspace: ").append(entry.name);
+    if (entry.threads > 0) text.append(" of ").append(std::to_string(entry.threads)).append(" threads");
+    text.append(" ").append(std::to_string(entry.bytes)).append(" bytes at ").append(std::to_string(entry.offset));
+    text.append("\n");
   }
   return text;
 }

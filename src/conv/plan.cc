@@ -16,17 +16,12 @@ bool Allows(const char* only, const Algorithm& algorithm) {
 // Plans by the cheapest of those that accept; by the reference only where none does.
 PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
                      plan::WorkspaceLedger* ledger) {
-  PlannedStep planned{computation, nullptr, nullptr, ""};
+  PlannedStep planned{computation, nullptr, nullptr};
   plan::WorkspaceLedger booked;
   double least = 0;
   for (int i = 0; i < kAlgorithmCount - 1; ++i) {
     const Algorithm& algorithm = kAlgorithms[i];
-    if (!Allows(only, algorithm)) continue;
-    const std::string refusal = algorithm.accepts(problem, computation);
-    if (!refusal.empty()) {
-      planned.refusals.append(planned.refusals.empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
-      continue;
-    }
+    if (!Allows(only, algorithm) || !algorithm.accepts(problem, computation).empty()) continue;
     // Each books on a copy, so that the winner need not be made a second time: steps cost more than ledgers.
     plan::WorkspaceLedger trial = *ledger;
     std::unique_ptr<Step> step = algorithm.make_step(problem, computation, &trial);
@@ -73,7 +68,7 @@ void AddSteps(const ConvProblem& problem, uint8_t computations, const char* only
 
 // The joint algorithm with the least work, its step and what that books; `algorithm` is nullptr where none accepts.
 PlannedStep PlanJointStep(const ConvProblem& problem, uint8_t set, const char* only, plan::WorkspaceLedger* ledger) {
-  PlannedStep planned{set, nullptr, nullptr, ""};
+  PlannedStep planned{set, nullptr, nullptr};
   for (int i = 0; i < kAlgorithmCount - 1; ++i) {
     const Algorithm& algorithm = kAlgorithms[i];
     const Computation joint = static_cast<Computation>(set);
@@ -96,7 +91,6 @@ void JoinSteps(const ConvProblem& problem, const char* only, Plan* plan) {
     PlannedStep joint = PlanJointStep(problem, set, only, &ledger);
     if (joint.algorithm == nullptr) continue;
     if (!AnyReference(plan->steps, set) && joint.step->Work() >= WorkOf(plan->steps, set)) continue;
-    joint.refusals = std::move(plan->steps[0].refusals);
     plan->ledger = std::move(ledger);
     plan->steps.clear();
     plan->steps.push_back(std::move(joint));
@@ -109,10 +103,24 @@ void JoinSteps(const ConvProblem& problem, const char* only, Plan* plan) {
 std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only) {
   auto plan = std::make_unique<Plan>();
   plan->problem = problem;
+  plan->only = only;
   AddSteps(problem, problem.computations, only, plan.get());
   JoinSteps(problem, only, plan.get());
   plan->work = WorkOf(plan->steps, problem.computations);
   return plan;
+}
+
+std::string Refusals(const Plan& plan, const PlannedStep& planned) {
+  const auto computation = static_cast<Computation>(planned.computations & -planned.computations);
+  std::string refusals;
+  for (int i = 0; i < kAlgorithmCount - 1; ++i) {
+    const Algorithm& algorithm = kAlgorithms[i];
+    if (!Allows(plan.only, algorithm)) continue;
+    const std::string_view refusal = algorithm.accepts(plan.problem, computation);
+    if (refusal.empty()) continue;
+    refusals.append(refusals.empty() ? "" : "; ").append(algorithm.name).append(": ").append(refusal);
+  }
+  return refusals;
 }
 
 std::string ComputationNames(uint8_t computations) {

@@ -18,7 +18,6 @@ struct PlannedStep {
   uint8_t computations;  // OR of Computation: several where one pass serves them
   const Algorithm* algorithm;
   std::unique_ptr<Step> step;
-  std::string refusals;  // why algorithms did not serve, for the verbose log
 };
 
 class Plan {
@@ -26,15 +25,19 @@ class Plan {
   ConvProblem problem;
   plan::WorkspaceLedger ledger;
   std::vector<PlannedStep> steps;
-  double work = 0;  // of all steps, in the units of Step::Work
+  double work = 0;             // of all steps, in the units of Step::Work
+  const char* only = nullptr;  // what the algorithms were restricted to
 };
 
 // As `only` below: every algorithm but the fast ones.
 inline constexpr char kDirect[] = "direct";
 
 // Plans without the cache. `only` restricts the list to the algorithm of that name, or to kDirect (nullptr: the whole
-// list); the reference stays as the fallback.
+// list), and outlives the plan; the reference stays as the fallback.
 std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only);
+
+// Why algorithms did not serve a step of the plan, or its first computation; empty where none refused.
+std::string Refusals(const Plan& plan, const PlannedStep& planned);
 
 // "backward data", or "backward data, backward weights" of several.
 std::string ComputationNames(uint8_t computations);

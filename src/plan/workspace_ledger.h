@@ -4,7 +4,6 @@
 #define CANOPY_PLAN_WORKSPACE_LEDGER_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace canopy::plan {
@@ -14,13 +13,17 @@ class WorkspaceLedger {
   static constexpr int64_t kAlignment = 128;  // two cache lines: the adjacent-line prefetcher pairs them
 
   struct Entry {
-    std::string name;
+    const char* name;
+    int64_t threads;  // that have a share each; 0: it is one for all
     int64_t offset;
-    int64_t bytes;
+    int64_t bytes;  // of all shares
   };
 
-  // Books `bytes` and returns the handle. A negative size or one past 2^62 marks the ledger as overflowed.
-  int Book(std::string name, int64_t bytes);
+  // Books `bytes` and returns the handle. A negative size or one past 2^62 marks the ledger as overflowed. Names are
+  // kept as they are: literals.
+  int Book(const char* name, int64_t bytes) { return Add(name, 0, bytes); }
+  // A share of `bytes` for each thread, one behind the other.
+  int BookEach(const char* name, int64_t bytes, int64_t threads);
 
   // What is booked from here on is used when nothing that was booked before is, and lies in the same place.
   void StartOver() { at_ = 0; }
@@ -35,6 +38,8 @@ class WorkspaceLedger {
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
+  int Add(const char* name, int64_t threads, int64_t bytes);
+
   std::vector<Entry> entries_;
   int64_t at_ = 0;   // of the next entry
   int64_t end_ = 0;  // of the furthest

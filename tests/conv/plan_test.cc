@@ -94,9 +94,9 @@ TEST(PlanTest, DirectRulesOutTheFastAlgorithms) {
 
 TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
   const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
-  const std::string& refusals = plan->steps.back().refusals;
+  const std::string refusals = Refusals(*plan, plan->steps.back());
   EXPECT_NE(refusals.find("; channel_lanes: "), std::string::npos) << refusals;
-  for (const PlannedStep& step : plan->steps) EXPECT_FALSE(step.refusals.ends_with("; ")) << step.refusals;
+  for (const PlannedStep& step : plan->steps) EXPECT_FALSE(Refusals(*plan, step).ends_with("; "));
 }
 
 TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {

@@ -43,6 +43,18 @@ TEST(WorkspaceLedgerTest, WhatStartsOverSharesThePlaceOfWhatWasThere) {
   EXPECT_GT(ledger.entries()[static_cast<size_t>(second)].offset, 0);
 }
 
+TEST(WorkspaceLedgerTest, SharesOfThreadsAreOneEntryOfTheirSum) {
+  WorkspaceLedger ledger;
+  const int shares = ledger.BookEach("scratch", 300, 3), next = ledger.Book("next", 1);
+  const WorkspaceLedger::Entry& entry = ledger.entries()[static_cast<size_t>(shares)];
+  EXPECT_EQ(entry.bytes, 900);
+  EXPECT_EQ(entry.threads, 3);
+  EXPECT_GE(ledger.entries()[static_cast<size_t>(next)].offset, 900);
+  EXPECT_FALSE(ledger.overflowed());
+  ledger.BookEach("too much", int64_t{1} << 62, 4);
+  EXPECT_TRUE(ledger.overflowed());
+}
+
 TEST(WorkspaceLedgerTest, ASizeThatCannotBeIsAnOverflowNotAWrap) {
   WorkspaceLedger ledger;
   ledger.Book("most", int64_t{1} << 61);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense products whose vectors hold channels and whose rows are just the positions that a tap reaches.
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 
@@ -11,7 +11,7 @@ constexpr int64_t kMostTaps = 1024;  // a chunk of one source channel then still
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   if (g.taps() == 0) return "the kernel is empty";

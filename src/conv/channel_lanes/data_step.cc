@@ -65,8 +65,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
                                                         static_cast<int64_t>(sizeof(float)));
   }
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 // The cut that this many threads finish first. The work that algorithms are compared by is that of the best cut for one

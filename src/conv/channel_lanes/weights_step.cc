@@ -69,8 +69,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                      cut_.jobs(g.groups) * cut_.segments * tiles_floats(cut_) * static_cast<int64_t>(sizeof(float)));
   }
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 // Input channels, where the vectors that this saves are worth their shorter lines of results.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weight gradients of few columns, an input channel and a tap each: as lanes they would leave vectors half empty.
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/algorithm.h"
 #include "conv/packing/planes.h"
@@ -15,7 +15,7 @@ constexpr int64_t kMostExtent = int64_t{1} << 30;
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const bool bias = computation == (kBackwardWeights | kBiasFromOutput);
   if (computation != kBackwardWeights && !bias) return "it computes weight and bias gradients only";
   if (bias && !problem.ReadsUnrounded(problem.output)) return "the bias gradient is not rounded";

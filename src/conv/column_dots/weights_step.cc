@@ -54,8 +54,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   partial_handle_ = ledger->Book("partial weight gradients", floats * static_cast<int64_t>(sizeof(float)));
   flag_handle_ = ledger->Book("flag", sizeof(std::atomic<int>));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 void WeightsStep::Cut(const Geometry& g) {

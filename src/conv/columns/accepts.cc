@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients with all taps of a channel at once: good where few input channels would leave vectors or tiles half empty.
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/packing/planes.h"
 
@@ -19,7 +19,7 @@ bool ColumnsRun(const Operand& weight, const Extent3& kernel) {
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const bool bias = (computation & kBiasFromOutput) != 0;
   if (computation != kBackwardData && (computation & ~kBiasFromOutput) != kBackwardWeights) {
     return "it computes gradients only";

@@ -73,8 +73,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   packed_handle_ =
       ledger->Book("packed weights", g.groups * blocks_ * PackedFloats() * static_cast<int64_t>(sizeof(float)));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
   CountWork(problem);
 }
 

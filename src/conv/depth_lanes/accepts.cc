@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/sheets/accepts.h"
 
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 
@@ -13,10 +13,12 @@ constexpr int64_t kMostTaps = 1024;  // bounds the sums of a block of channels
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
-  const std::string refusal = sheets::RefuseJoint(problem, computation, kMostStride);
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
+  const std::string_view refusal = sheets::RefuseJoint(problem, computation);
   if (!refusal.empty()) return refusal;
-  if (problem.geometry.taps() > kMostTaps) return "the kernel is too large";
+  const Geometry& g = problem.geometry;
+  if (std::max(g.stride[1], g.stride[2]) > kMostStride) return "the stride is more than 64";
+  if (g.taps() > kMostTaps) return "the kernel is too large";
   const bool bias = (computation & kBiasFromOutput) != 0;
   if (bias && problem.rule.input_rounding != numerics::InputRounding::kNone) return "the bias gradient is not rounded";
   return "";

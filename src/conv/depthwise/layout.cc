@@ -166,7 +166,7 @@ ThreadLayout::ThreadLayout(const PieceLayout& layout, plan::WorkspaceLedger* led
   lines_ = bytes(LaneScratch::Floats(layout.vector_lanes()), sizeof(float));
   total_ = source_ + piece_ + lines_ + bytes(kMostColumns, sizeof(kernels::StencilColumn));
   const int64_t threads = exec::ThreadCount();
-  handle_ = ledger->Book("slabs of " + std::to_string(threads) + " threads", total_ * threads);
+  handle_ = ledger->BookEach("slabs", total_, threads);
 }
 
 ThreadScratch ThreadLayout::At(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {

@@ -64,8 +64,7 @@ ScratchLayout::ScratchLayout(const kernels::GemmTile& tile, const Blocking& bloc
       base::RoundUp(std::max<int64_t>(blocking.depth, tile.lanes) * static_cast<int64_t>(sizeof(kernels::Segment)),
                     plan::WorkspaceLedger::kAlignment);
   total_ = rows_ + lanes_ + tiles_ + deep_ + 4 * line_ + segments_;
-  handle_ =
-      ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads", total_ * exec::ThreadCount());
+  handle_ = ledger->BookEach("scratch", total_, exec::ThreadCount());
 }
 
 JobScratch ScratchLayout::At(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {

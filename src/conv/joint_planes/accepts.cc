@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/sheets/accepts.h"
 
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 
 namespace canopy::conv::joint_planes {
-namespace {
-
-constexpr int64_t kMostStride = 2;
-
-}  // namespace
-
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const bool data = (computation & kBackwardData) != 0, weights = (computation & kBackwardWeights) != 0;
-  const std::string refusal = sheets::RefuseJoint(problem, computation, kMostStride);
+  const std::string_view refusal = sheets::RefuseJoint(problem, computation);
   if (!refusal.empty()) return refusal;
+  const Geometry& g = problem.geometry;
+  if (std::max(g.stride[1], g.stride[2]) > 2) return "the stride is more than 2";
   if (problem.output.strides[4] != 1 || (weights && problem.input.strides[4] != 1) ||
       (data && problem.input_result.strides[4] != 1)) {
     return "pixels do not lie side by side";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few channels: pixels are the lanes of vectors, and every weight is a factor for all of them, or a sum over all.
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/pixel_lanes/weights_step.h"
 #include "conv/problem.h"
@@ -16,7 +16,7 @@ constexpr int64_t kMostSpread = 2;  // of the taps, in extents of the tensor: bo
 constexpr int64_t kMostSums = 16 << 10;       // of a group's weights: vectors of them stay in a second-level cache
 constexpr int64_t kMostRowFloats = 64 << 10;  // of a row of positions of all a group's planes
 
-std::string AcceptsWeights(const ConvProblem& problem) {
+std::string_view AcceptsWeights(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
   if (std::min({g.batch, g.groups, g.group_input_channels(), g.group_output_channels()}) <= 0) return "an extent is 0";
   if (g.group_input_channels() == 1 && g.group_output_channels() == 1) return "a group has one channel";
@@ -40,7 +40,7 @@ std::string AcceptsWeights(const ConvProblem& problem) {
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBackwardWeights) return AcceptsWeights(problem);
   if (computation != kForward && computation != kBackwardData) return "it sums no products";
   const Geometry& g = problem.geometry;

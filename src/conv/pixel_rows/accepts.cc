@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few input channels: rows of pixels are the lanes of vectors, and sums over all channels and taps stay in registers.
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 
@@ -12,7 +12,7 @@ constexpr int64_t kMostTaps = 256;
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation != kBackwardData) return "it computes data gradients only";
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;

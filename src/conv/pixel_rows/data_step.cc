@@ -46,8 +46,8 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : 
   chunk_ = base::PartSize(output_channels_, most);
   const base::Checked packed = base::Checked(g.groups) * blocks_ * BlockFloats() * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed.ok() ? packed.value() : -1);
-  scratch_handle_ = ledger->Book("results of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 ResultFloats() * static_cast<int64_t>(sizeof(float)) * exec::ThreadCount());
+  scratch_handle_ =
+      ledger->BookEach("results", ResultFloats() * static_cast<int64_t>(sizeof(float)), exec::ThreadCount());
   CountWork(g);
 }
 

@@ -2,7 +2,7 @@
 #include "conv/sheets/accepts.h"
 
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/planes/data_step.h"
 #include "conv/planes/weights_step.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostColumns = 8192;  // of a plane: bounds a thread's sheets
 
 // Empty where results are one dense stencil.
-std::string AcceptsData(const Geometry& g, Computation computation) {
+std::string_view AcceptsData(const Geometry& g, Computation computation) {
   for (int axis = 1; axis < 3; ++axis) {
     const DataAxis side(g, computation, axis);
     if (side.laws != 1) return "the stride makes several stencils";
@@ -26,10 +26,10 @@ std::string AcceptsData(const Geometry& g, Computation computation) {
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
-  const std::string refusal = sheets::RefuseDepthwise(g, kMostColumns);
+  const std::string_view refusal = sheets::RefuseDepthwise(g, kMostColumns);
   if (!refusal.empty()) return refusal;
   if (problem.has_bias) return "a bias is added";
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;

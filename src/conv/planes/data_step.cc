@@ -50,8 +50,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   strip_cut_ = CutOf(strip_);
   packed_handle_ = ledger->Book("weights", g.groups * g.taps() * static_cast<int64_t>(sizeof(float)));
   const int64_t threads = exec::ThreadCount();
-  scratch_handle_ = ledger->Book("sheets of " + std::to_string(threads) + " threads",
-                                 thread_floats_ * static_cast<int64_t>(sizeof(float)) * threads);
+  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * static_cast<int64_t>(sizeof(float)), threads);
   work_ = CountWork(problem);
 }
 

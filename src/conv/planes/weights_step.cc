@@ -43,8 +43,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
   partial_handle_ = ledger->Book("weight gradients", segments_ * g.groups * g.taps() * floats);
   flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_handle_ =
-      ledger->Book("sheets of " + std::to_string(threads) + " threads", thread_floats_ * floats * threads);
+  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * floats, threads);
   work_ = CountWork(problem);
 }
 

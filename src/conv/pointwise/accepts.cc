@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels whose offsets meet pixels of their own, over whole planes: plain matrix products.
-#include <string>
+#include <string_view>
 
 #include "conv/packing/planes.h"
 #include "conv/pointwise/unfolded.h"
 
 namespace canopy::conv::pointwise {
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   if (!Unfolds(g)) return "kernel offsets meet the same pixels, or the padding";

@@ -97,8 +97,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     cut_.pieces = {cut_.pieces.images, cut_.pieces.plane, cut_.pieces.pixels / 2, cut_.pieces.multiple};
   }
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {

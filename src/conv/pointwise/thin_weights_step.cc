@@ -60,8 +60,7 @@ ThinWeightsStep::ThinWeightsStep(const ConvProblem& problem, plan::WorkspaceLedg
   partial_handle_ = ledger->Book("partial weight gradients",
                                  g.groups * segments_ * rows_ * columns_ * static_cast<int64_t>(sizeof(float)));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 ThinWeightsStep::Scratch ThinWeightsStep::ScratchAt(char* at, int64_t* bytes) const {

@@ -68,8 +68,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                      cut_.jobs(g.groups) * cut_.segments * cut_.tiles_floats() * static_cast<int64_t>(sizeof(float)));
   }
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 double WeightsStep::WithWaiting(const Cut& cut, int64_t groups) {

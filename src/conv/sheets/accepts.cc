@@ -12,7 +12,7 @@ constexpr int64_t kMostJointColumns = 4096;  // of a plane: bounds a thread's sh
 
 }  // namespace
 
-std::string RefuseDepthwise(const Geometry& g, int64_t most_columns) {
+std::string_view RefuseDepthwise(const Geometry& g, int64_t most_columns) {
   if (g.group_input_channels() != 1 || g.group_output_channels() != 1) return "a group has several channels";
   if (std::min({g.batch, g.groups}) <= 0) return "an extent is 0";
   for (int axis = 0; axis < 3; ++axis) {
@@ -26,15 +26,14 @@ std::string RefuseDepthwise(const Geometry& g, int64_t most_columns) {
   return "";
 }
 
-std::string RefuseJoint(const ConvProblem& problem, Computation computation, int64_t most_stride) {
+std::string_view RefuseJoint(const ConvProblem& problem, Computation computation) {
   const Geometry& g = problem.geometry;
   const bool data = (computation & kBackwardData) != 0, weights = (computation & kBackwardWeights) != 0;
   if ((computation & (kForward | kBiasFromInput)) != 0 || (!data && !weights)) return "it serves backward only";
-  const std::string refusal = RefuseDepthwise(g, kMostJointColumns);
+  const std::string_view refusal = RefuseDepthwise(g, kMostJointColumns);
   if (!refusal.empty()) return refusal;
   for (int axis = 1; axis < 3; ++axis) {
     if (g.kernel[axis] > 1 && g.dilation[axis] != 1) return "the kernel is dilated";
-    if (g.stride[axis] > most_stride) return "the stride is more than " + std::to_string(most_stride);
   }
   if (data && problem.has_bias) return "a bias is added";
   if ((computation & kBiasFromOutput) == 0) return "";

@@ -4,7 +4,7 @@
 #define CANOPY_CONV_SHEETS_ACCEPTS_H_
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 
@@ -14,10 +14,10 @@ namespace canopy::conv::sheets {
 inline constexpr int64_t kMostKernelExtent = 64;
 
 // Depthwise convolutions over planes of rows of up to `most_columns`.
-std::string RefuseDepthwise(const Geometry& geometry, int64_t most_columns);
+std::string_view RefuseDepthwise(const Geometry& geometry, int64_t most_columns);
 
 // Their data and weight gradients, or both, and the bias gradient in one pass over the output's.
-std::string RefuseJoint(const ConvProblem& problem, Computation computation, int64_t most_stride);
+std::string_view RefuseJoint(const ConvProblem& problem, Computation computation);
 
 }  // namespace canopy::conv::sheets
 

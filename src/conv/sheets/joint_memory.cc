@@ -13,7 +13,7 @@ void JointWorkspace::Book(int64_t weights, int64_t sums, int64_t thread, plan::W
   weights_ = ledger->Book("weights", weights * floats);
   sums_ = ledger->Book("gradients", sums * floats);
   flag_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_ = ledger->Book("sheets of " + std::to_string(threads) + " threads", thread * floats * threads);
+  scratch_ = ledger->BookEach("sheets", thread * floats, threads);
 }
 
 JointMemory JointWorkspace::Fetch(const plan::WorkspaceLedger& ledger, void* workspace) const {

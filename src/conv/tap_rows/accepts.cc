@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few input channels: the rows of a product are taps, and nothing is copied for each of them.
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/tap_rows/weights_step.h"
 
 namespace canopy::conv::tap_rows {
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const bool bias = computation == (kBackwardWeights | kBiasFromOutput);
   if (computation != kBackwardWeights && !bias) return "it computes weight and bias gradients only";
   if (bias && !problem.ReadsUnrounded(problem.output)) return "the bias gradient is not rounded";

@@ -73,8 +73,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   }
   flag_handle_ = ledger->Book("non-finite gradients", sizeof(std::atomic<int>));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 void WeightsStep::Cut(const Geometry& g) {

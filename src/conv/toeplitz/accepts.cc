@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 #include "kernels/toeplitz/contract.h"
@@ -13,7 +13,7 @@ constexpr int64_t kMostWeights = 64 << 10;
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   if (g.group_input_channels() != 1 || g.group_output_channels() != 1) return "a group has several channels";

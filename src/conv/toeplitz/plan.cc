@@ -37,8 +37,7 @@ ToeplitzStep::ToeplitzStep(const ConvProblem& problem, Computation computation, 
   line_floats_ = base::RoundUp(sheets::LineFloats(g.kernel[2]), lanes_);
   // Weight gradients have a second level.
   thread_floats_ = base::RoundUp(input_floats_ + output_floats_ + 2 * weight_floats_ + line_floats_, int64_t{32});
-  scratch_handle_ = ledger->Book("rows of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 thread_floats_ * static_cast<int64_t>(sizeof(float)) * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("rows", thread_floats_ * static_cast<int64_t>(sizeof(float)), exec::ThreadCount());
   work_ = CountWork(problem);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of 1 over tensors whose channels lie side by side.
-#include <string>
+#include <string_view>
 
 #include "conv/packing/planes.h"
 #include "conv/turned/turn.h"
 
 namespace canopy::conv::turned {
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   if (g.taps() != 1 || packing::HasStride(g) || g.pad_begin != Extent3{}) {

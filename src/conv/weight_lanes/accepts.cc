@@ -2,7 +2,7 @@
 // Gradients of large weights over few pixels: what counts is that weights and their gradient are read and written once,
 // where they stand.
 #include <algorithm>
-#include <string>
+#include <string_view>
 
 #include "conv/packing/planes.h"
 #include "conv/weight_lanes/shifts.h"
@@ -31,7 +31,7 @@ bool SmallImages(const Geometry& g) {
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation != kBackwardData && computation != kBackwardWeights) return "it computes gradients only";
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;

@@ -53,8 +53,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   output_handle_ = ledger->Book("output channels side by side", g.groups * Terms(output_channels_) * batch_ * pixels_ *
                                                                     static_cast<int64_t>(sizeof(float)));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
   work_ = Estimate(problem);
 }
 

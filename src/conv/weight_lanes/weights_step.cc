@@ -50,8 +50,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                                 g.groups * output_channels_ * batch_ * terms() * static_cast<int64_t>(sizeof(float)));
   flag_handle_ = ledger->Book("non-finite output", sizeof(std::atomic<int>));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
   work_ = Estimate(problem);
 }
 

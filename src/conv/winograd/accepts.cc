@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of the numbers that windows and kernels have at six points an axis: half the multiply-adds of 3 kernel
 // offsets along an axis, a quarter along two.
-#include <string>
+#include <string_view>
 
 #include "conv/problem.h"
 #include "conv/winograd/data_step.h"
@@ -15,7 +15,7 @@ constexpr int64_t kMostDilation = 4;    // above, pixels of many tiles at once l
 
 }  // namespace
 
-std::string Accepts(const ConvProblem& problem, Computation computation) {
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
   for (int axis = 0; axis < 3; ++axis) {

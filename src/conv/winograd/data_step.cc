@@ -76,8 +76,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   }
   found_handle_ = ledger->Book("whether a result is not finite", sizeof(int32_t));
   ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->Book("scratch of " + std::to_string(exec::ThreadCount()) + " threads",
-                                 scratch_bytes_ * exec::ThreadCount());
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
 }
 
 // Algorithms, too, are compared by its work: nothing in it depends on the threads.

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, TurnedTest, testing::ValuesIn(kernels::Machine
 
 std::string RefusalOf(const ConvProblem& problem, Computation computation) {
   for (int i = 0; i < kAlgorithmCount; ++i) {
-    if (kAlgorithms[i].name == std::string("turned")) return kAlgorithms[i].accepts(problem, computation);
+    if (kAlgorithms[i].name == std::string("turned")) return std::string(kAlgorithms[i].accepts(problem, computation));
   }
   return "there is no such algorithm";
 }
