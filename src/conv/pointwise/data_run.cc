@@ -99,7 +99,9 @@ class DataRun {
       const int64_t count = std::min(s_.panel_, end - first);
       const bool together = first % s_.plane_ + count <= s_.plane_ && count % s_.tiles_[0].lanes == 0;
       const bool in_place = s_.direct_ && together && s_.plane_ >= kInPlaceTiles * s_.lanes();
-      visit(Panel{first, count, in_place, in_place || (s_.direct_ && s_.splits()), scratch.results + first - begin});
+      // Streamed results are few sources' whole sums, and leave while they are in the L1; spread ones leave last.
+      float* results = scratch.results + (s_.streams_ && !s_.spread_ ? 0 : first - begin);
+      visit(Panel{first, count, in_place, in_place || (s_.direct_ && s_.splits()), results});
     }
   }
 
@@ -245,7 +247,8 @@ class DataRun {
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles]{};
     const int64_t count = ListTiles(block, panel, c, placed, tiles);
-    const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate), written = placed || stored;
+    const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate);
+    const bool written = (placed || stored) && !s_.streams_;  // into lines that have to be read first
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
     // Meanwhile what comes next, of which processors foresee nothing, since planes are far apart: the first row panels
     // ask for pixels, the others for where the next pixels' results are written.
@@ -319,6 +322,9 @@ class DataRun {
       const int64_t line_step = panel.placed ? stride : s_.piece_lanes();
       float* line = panel.placed ? Results() + offset : panel.results + first * line_step + pixel - panel.first;
       float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
+      if (direct != nullptr && s_.streams_ && kernels::AreLines(direct, run)) {
+        return kernels::Lines().stream_rows(line, line_step, rows, run, direct, stride);
+      }
       if (direct != nullptr) {
         return kernels::Lines().copy_rows(line, line_step, rows, run, direct, stride);
       }

@@ -10,6 +10,7 @@
 #include "conv/packing/scratch.h"
 #include "conv/streams.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::pointwise {
 namespace {
@@ -27,8 +28,9 @@ constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 Ki
 constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apart: many rows of a channel at a time
 constexpr int64_t kFewWeights = 112 << 10;            // of a group: 448 KiB of a 1 MiB L2, beside all else
 constexpr int64_t kLeastPixels = 96;
-constexpr int64_t kSmallPlane = 1024;  // pieces of less would leave much over
-constexpr int64_t kJobsAThread = 6;    // shares out evenly
+constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much over
+constexpr int64_t kJobsAThread = 6;       // shares out evenly
+constexpr int64_t kStreamedSources = 32;  // from where on products take longer than lines that are read to be written
 constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
 
 // In units of Step::Work.
@@ -62,15 +64,12 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   spread_seconds_ = spread_ && !problem.has_bias && numerics::ElementBytes(result_.dtype) == 2 &&
                     input_.bundle() == 1 && input_.column_stride() == 2;
-  const int64_t elements =
-      problem.geometry.batch * (Volume(problem.geometry.input_size) * problem.geometry.input_channels +
-                                Volume(problem.geometry.output_size) * problem.geometry.output_channels);
-  streams_ = spread_ && !problem.has_bias && result_.dtype == numerics::DType::kFloat32 && input_.bundle() == 1 &&
-             input_.column_stride() == 2 && OutgrowsCaches(elements * static_cast<int64_t>(sizeof(float)));
+  plane_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
+  streams_ = Streams(problem);
   result_row_ = g.input_size[2];
   // Pixels that lie apart are picked one channel at a time.
   if (!picked_) dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule);
-  direct_ = !spread_ && result_.dtype == numerics::DType::kFloat32 && !problem.has_bias;
+  direct_ = !spread_ && !streams_ && result_.dtype == numerics::DType::kFloat32 && !problem.has_bias;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   tiles_ = list.tiles;
   vectors_ = std::min(2, list.count);
@@ -81,7 +80,6 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   panel_ = lanes() * std::clamp<int64_t>(pixel_floats / (Terms(chunk_) * lanes()), 1, kMostTiles);
   const int64_t row = WholeRows(g);
   if (picked_ && row <= panel_) panel_ -= panel_ % row;
-  plane_ = g.output_size[0] * g.output_size[1] * g.output_size[2];
   cut_ = MakeCut(g, kBlocks[0]);
   for (const int64_t most_rows : kBlocks) {
     const Cut other = MakeCut(g, most_rows);
@@ -98,6 +96,17 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   }
   ScratchAt(nullptr, &scratch_bytes_);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+}
+
+bool DataStep::Streams(const ConvProblem& problem) const {
+  if (problem.has_bias || result_.dtype != numerics::DType::kFloat32) return false;
+  const auto are_lines = [](int64_t elements) { return elements % kernels::kMemoryLineFloats == 0; };
+  const bool lines = spread_ ? input_.bundle() == 1 && input_.column_stride() == 2
+                             : are_lines(plane_) && are_lines(result_.strides[0]) && are_lines(result_.strides[1]);
+  if (!lines || (!spread_ && source_channels_ > kStreamedSources)) return false;
+  const Geometry& g = problem.geometry;
+  return OutgrowsCaches(static_cast<int64_t>(sizeof(float)) * g.batch *
+                        (Volume(g.input_size) * g.input_channels + Volume(g.output_size) * g.output_channels));
 }
 
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
@@ -145,7 +154,9 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double picked = input_.bundle() > 1 ? kWorkAPickedPixel : kWorkALonePixel;
   const double pixel = picked_ ? picked : plain ? kWorkAPackedPixel : kWorkAConvertedElem;
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
-  const double stored = spread_ ? reached * kWorkASpreadElem : direct_ ? 0 : rows * lanes * kWorkAConvertedElem;
+  const double stored = spread_               ? reached * kWorkASpreadElem
+                        : direct_ || streams_ ? 0
+                                              : rows * lanes * kWorkAConvertedElem;
   const bool far = source_channels_ * result_channels_ > kNearWeights;
   const double packed = kWorkAPackedWeight + (far ? kWorkAFetchedWeight : 0);
   const double streamed = far && pieces.count() > 1                    ? kWorkAFarWeight

@@ -51,6 +51,7 @@ class DataStep : public Step {
     double work = 0;
   };
 
+  bool Streams(const ConvProblem& problem) const;
   Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
   double Estimate(const Geometry& geometry, const Cut& cut) const;
   int64_t WholeRows(const Geometry& geometry) const;
@@ -66,10 +67,10 @@ class DataStep : public Step {
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
-  bool direct_;           // results are written where they belong, but for tiles over two images where not split
+  bool direct_;           // tiles are written where they belong, but those over two images where not split
   bool spread_;           // results are an unfolded input
   bool spread_seconds_;   // of 2 bytes each, and every second of them 0
-  bool streams_ = false;  // spread results are written past the caches where they are whole lines
+  bool streams_ = false;  // results are written past the caches where they are whole lines
   bool picked_;           // sources are an unfolded input
   double dot_rate_ = 0;   // 0: FP32 multiply-adds
   Unfolded input_;

@@ -124,6 +124,15 @@ void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows
   }
 }
 
+inline void StreamRows(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
+                       float* HWY_RESTRICT to, int64_t to_step) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
+    for (int64_t i = 0; i < count; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+  }
+}
+
 inline void Spread(const float* HWY_RESTRICT from, int64_t count, int64_t step, int64_t length,
                    [[maybe_unused]] bool streamed, float* HWY_RESTRICT to) {
   int64_t i = 0;
@@ -288,6 +297,7 @@ inline const LineKernels& LinesOfTarget() {
       &EverySecond<uint16_t>,
       &AddRows,
       {&CopyRows<Form::kFloat32>, &CopyRows<Form::kHfloat32x11>, &CopyRows<Form::kFloat16>, &CopyRows<Form::kBFloat16>},
+      &StreamRows,
       &Spread,
       &CopyRuns,
       &Zip,

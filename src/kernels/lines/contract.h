@@ -57,6 +57,9 @@ struct LineKernels {
   void (*copy_rows_form[convert::kForms])(const void* from, int64_t from_step, int64_t rows, int64_t count, float* to,
                                           int64_t to_step);
 
+  // copy_rows past the caches, if it can (kernels/streams.h). REQUIRES: every row of `to` is whole lines of memory.
+  void (*stream_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
+
   // to[i * step] = from[i], 0 <= i < count, and 0 elsewhere in to[0, length); length > (count - 1) * step. Reads and
   // writes nothing else. Where `streamed`, past the caches if it can (kernels/streams.h).
   void (*spread)(const float* from, int64_t count, int64_t step, int64_t length, bool streamed, float* to);

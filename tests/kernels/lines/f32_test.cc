@@ -237,6 +237,24 @@ TEST_P(LinesTest, CopyRowsCopiesItsRowsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, StreamRowsCopiesWholeLinesAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (const int64_t count : {16, 32, 80}) {
+    const int64_t rows = 3, from_step = count + 3, to_step = count + kMemoryLineFloats;
+    std::vector<float> from(static_cast<size_t>((rows - 1) * from_step + count));  // ends with the last element
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+    std::vector<float> memory(static_cast<size_t>(rows * to_step + 2 * kMemoryLineFloats), -1.0f), expected = memory;
+    float* to = memory.data();
+    while (!AreLines(to, count)) ++to;
+    for (int64_t r = 0; r < rows; ++r) {
+      std::copy_n(&from[r * from_step], count, &expected[to - memory.data() + r * to_step]);
+    }
+    Lines().stream_rows(from.data(), from_step, rows, count, to, to_step);
+    FinishStreams();
+    EXPECT_EQ(memory, expected) << count;
+  }
+}
+
 TEST_P(LinesTest, SpreadPutsZerosBetweenAndBehindAndNothingElse) {
   const ScopedTarget scoped(GetParam());
   for (int64_t count : {1, 2, 4, 7, 8, 9, 16, 28, 33}) {
