@@ -48,8 +48,8 @@ struct Algorithm {
 extern const Algorithm kAlgorithms[];
 extern const int kAlgorithmCount;
 
-// Work, in the units of Step::Work, below which a computation stays on one thread: about 33 microseconds.
-inline constexpr double kSerialWork = 250e3;
+// Work, in the units of Step::Work, below which a computation stays on one thread: 20 to 40 microseconds.
+inline constexpr double kSerialWork = 150e3;
 
 // Work of a problem, likewise, below which it counts what handing it to another thread takes, 50 to 100 microseconds:
 // about 10 milliseconds on one thread.

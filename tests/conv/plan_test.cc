@@ -42,7 +42,7 @@ TEST(PlanTest, EveryWantedComputationHasOneStepAndNoOther) {
 }
 
 ConvProblem Depthwise(uint8_t computations) {
-  ConvProblem p = Square(32, 14);
+  ConvProblem p = Square(32, 56);
   p.geometry.groups = 32;
   p.weight.strides = p.weight_result.strides = {9, 9, 9, 3, 1};
   p.computations = computations;

@@ -5,22 +5,24 @@
 
 #include "base/checked_math.h"
 #include "conv/depth_lanes/sheets.h"
+#include "conv/elements.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
 
 constexpr int64_t kEnoughJobs = 32;  // shares out evenly over a few threads
 constexpr int64_t kSheetFloats =
-    32 << 10;                             // of all sheets: rows are used again while they are in the first-level cache
-constexpr int64_t kSideBySideBlocks = 4;  // whose vectors of a pixel lie in neighbouring cache lines
+    32 << 10;  // of all sheets: rows are used again while they are in the first-level cache
+constexpr int64_t kNearBytes = int64_t{16} << 20;  // of all tensors: they stay in an L3 of 32 MiB
+constexpr int64_t kSideBySideBlocks = 4;           // whose vectors of a pixel lie in neighbouring cache lines
 
 // In vector multiply-adds at the peak rate, measured.
-constexpr double kTransposeWork = 10;  // of a vector's way into a sheet, or out of it
-constexpr double kBandWork = 8;        // more where bands of it lie far apart
-constexpr double kCopyWork = 4;        // where channels lie side by side
-constexpr double kConversionWork = 3;  // more where elements are not plain FP32
-constexpr double kPixelWork = 3;       // of a pass, besides its products
-constexpr double kLeastWork = 5;       // likewise, where sums wait for one another
+constexpr double kTransposeWork = 5.5;    // of a vector's way into a sheet, or out of it
+constexpr double kFarTransposeWork = 14;  // likewise, from memory: pixels of a vector are in as many pages
+constexpr double kCopyWork = 4;           // where channels lie side by side
+constexpr double kConversionWork = 3;     // more where elements are not plain FP32
+constexpr double kPixelWork = 3;          // of a pass, besides its products
+constexpr double kLeastWork = 5;          // likewise, where sums wait for one another
 constexpr double kRowWork = 12;
 constexpr double kPassWork = 50;
 constexpr double kSheetWork = 200;
@@ -92,11 +94,17 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 
 double DepthStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
+  const auto bytes = [&](const Operand& operand, const Extent3& size) {
+    return g.batch * g.groups * Volume(size) * numerics::ElementBytes(operand.dtype);
+  };
+  const bool far = bytes(problem.output, g.output_size) + (weights() ? bytes(problem.input, g.input_size) : 0) +
+                       (data() ? bytes(problem.input_result, g.input_size) : 0) >
+                   kNearBytes;
+  const double transpose = far ? kFarTransposeWork : kTransposeWork;
   const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
     const bool side = SideBySide(operand), plain = problem.IsPlain(operand);
     if (in_place && side && plain) return 0.0;
-    return static_cast<double>(rows * columns) *
-           ((side ? kCopyWork : kTransposeWork + (bands_ > 1 ? kBandWork : 0)) + (plain ? 0 : kConversionWork));
+    return static_cast<double>(rows * columns) * ((side ? kCopyWork : transpose) + (plain ? 0 : kConversionWork));
   };
   const int64_t halo = (bands_ - 1) * (rows_.before + rows_.after);
   double work = kSheetWork * static_cast<double>(bands_) +

@@ -3,15 +3,23 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "kernels/joint_planes/contract.h"
 
 namespace canopy::conv::joint_planes {
 namespace {
 
 // In vector multiply-adds at the peak rate, measured.
-constexpr double kLoadWork = 1.2, kStraddlingWork = 2.4, kStoreWork = 2;
+constexpr double kLoadWork = 1.2, kStoreWork = 2;
 constexpr double kPartWork = 2;  // of a pass, so that the fewest of equals are taken
 constexpr double kAddWork = 4;   // of a pass that adds to another's results
+
+// Of a load from two lines of memory. Zen 4 multiplies and loads vectors of a line by halves, of which one straddles.
+double StraddlingWork() {
+  const base::CpuFacts& cpu = base::Cpu();
+  const bool halves = cpu.vendor == "AuthenticAMD" && cpu.family == 25 && kernels::JointPlanes().lanes == 16;
+  return halves ? 1.5 : 2.4;
+}
 
 double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
   double work = 0;
@@ -32,13 +40,13 @@ std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Re
 double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
   const double at_once = kernels::JointPlanes().at_once[rows][columns];
   const double gradients = static_cast<double>(columns) * (static_cast<double>(rows) + at_once - 1) / at_once;
-  const double loads = kStraddlingWork * (gradients + 1) + (first ? 0 : kLoadWork) + kStoreWork;
+  const double loads = StraddlingWork() * (gradients + 1) + (first ? 0 : kLoadWork) + kStoreWork;
   return std::max(static_cast<double>(rows * columns * results), loads) + (first ? 0 : kAddWork);
 }
 
 double PairWork(int64_t rows, int results) {
   const double move = 10 + 6 * results;  // two vectors each are read or written, parted or put together
-  return static_cast<double>(rows) * std::max(3.0 * results, 2 * kStraddlingWork) + move;
+  return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move;
 }
 
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns) {

@@ -24,11 +24,11 @@ constexpr int64_t kSheetFloats = 6144;   // of all sheets: half of a first-level
 constexpr int64_t kEnoughVectors = 128;  // of a sheet: what a kernel does before the first hardly counts
 
 // In vector multiply-adds at the peak rate, measured.
-constexpr double kCopyWork = 6;        // of a vector
-constexpr double kSplitWork = 10;      // where it is split, or put together again
-constexpr double kConversionWork = 4;  // more where elements are not plain FP32
-constexpr double kRowWork = 6;         // of a row's way, besides
-constexpr double kBlockWork = 16;      // of rows that a kernel takes at once
+constexpr double kCopyWork = 3.5;        // of a vector
+constexpr double kSplitWork = 10;        // where it is split, or put together again
+constexpr double kConversionWork = 1.5;  // more where elements are not plain FP32
+constexpr double kRowWork = 6;           // of a row's way, besides
+constexpr double kBlockWork = 16;        // of rows that a kernel takes at once
 constexpr double kPassWork = 60;
 constexpr double kInPlaceWork = 300;  // of a pass whose kernel looks for the edges itself
 constexpr double kImageWork = 40;
