@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/sheets/accepts.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "conv/problem.h"

@@ -30,7 +30,7 @@ constexpr int64_t kFewWeights = 112 << 10;            // of a group: 448 KiB of 
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much over
 constexpr int64_t kJobsAThread = 6;       // shares out evenly
-constexpr int64_t kStreamedSources = 32;  // from where on products take longer than lines that are read to be written
+constexpr int64_t kStreamedSources = 32;  // beyond, products take longer than reading the lines that are written
 constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
 
 // In units of Step::Work.
