@@ -5,7 +5,6 @@
 
 #include "base/checked_math.h"
 #include "conv/depth_lanes/sheets.h"
-#include "conv/elements.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
@@ -94,13 +93,8 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 
 double DepthStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const auto bytes = [&](const Operand& operand, const Extent3& size) {
-    return g.batch * g.groups * Volume(size) * numerics::ElementBytes(operand.dtype);
-  };
-  const bool far = bytes(problem.output, g.output_size) + (weights() ? bytes(problem.input, g.input_size) : 0) +
-                       (data() ? bytes(problem.input_result, g.input_size) : 0) >
-                   kNearBytes;
-  const double transpose = far ? kFarTransposeWork : kTransposeWork;
+  const bool near = sheets::JointBytes(problem, computations_) <= kNearBytes;
+  const double transpose = near ? kTransposeWork : kFarTransposeWork;
   const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
     const bool side = SideBySide(operand), plain = problem.IsPlain(operand);
     if (in_place && side && plain) return 0.0;

@@ -165,8 +165,7 @@ ThreadLayout::ThreadLayout(const PieceLayout& layout, plan::WorkspaceLedger* led
   piece_ = bytes(layout.piece_floats(), sizeof(float));
   lines_ = bytes(LaneScratch::Floats(layout.vector_lanes()), sizeof(float));
   total_ = source_ + piece_ + lines_ + bytes(kMostColumns, sizeof(kernels::StencilColumn));
-  const int64_t threads = exec::ThreadCount();
-  handle_ = ledger->BookEach("slabs", total_, threads);
+  handle_ = ledger->BookEach("slabs", total_, exec::ThreadCount());
 }
 
 ThreadScratch ThreadLayout::At(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "conv/elements.h"
 #include "conv/joint_planes/passes.h"
 #include "conv/sheets/sheet.h"
 #include "conv/streams.h"
@@ -99,8 +98,7 @@ void JointStep::Lay(const ConvProblem& problem) {
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   if (!data() || !(in_place_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
-  const int64_t pixels = Volume(g.output_size) + (weights() ? 2 : 1) * Volume(g.input_size);
-  if (!OutgrowsCaches(g.batch * g.groups * pixels * static_cast<int64_t>(sizeof(float)))) return false;
+  if (!OutgrowsCaches(sheets::JointBytes(problem, computations_))) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];

@@ -54,10 +54,10 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   ShareOut(g);
   ListOffsets();
   ListTiles(g.taps());
-  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
+  const int64_t floats = static_cast<int64_t>(sizeof(float));
   partial_handle_ = ledger->Book("weight gradients", segments_ * g.output_channels * sources_ * g.taps() * floats);
   flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * floats, threads);
+  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * floats, exec::ThreadCount());
   work_ = CountWork(problem);
 }
 

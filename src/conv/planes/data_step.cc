@@ -49,8 +49,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   band_cut_ = CutOf(band_);
   strip_cut_ = CutOf(strip_);
   packed_handle_ = ledger->Book("weights", g.groups * g.taps() * static_cast<int64_t>(sizeof(float)));
-  const int64_t threads = exec::ThreadCount();
-  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * static_cast<int64_t>(sizeof(float)), threads);
+  scratch_handle_ =
+      ledger->BookEach("sheets", thread_floats_ * static_cast<int64_t>(sizeof(float)), exec::ThreadCount());
   work_ = CountWork(problem);
 }
 

@@ -40,10 +40,10 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   Cut(g);
   ShareOut(g);
   ListPasses(g);
-  const int64_t floats = static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
+  const int64_t floats = static_cast<int64_t>(sizeof(float));
   partial_handle_ = ledger->Book("weight gradients", segments_ * g.groups * g.taps() * floats);
   flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * floats, threads);
+  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * floats, exec::ThreadCount());
   work_ = CountWork(problem);
 }
 

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workspace of passes that give a depthwise convolution's gradients jointly.
+// The memory of passes that give a depthwise convolution's gradients jointly: workspace and tensors.
 #ifndef CANOPY_CONV_SHEETS_JOINT_MEMORY_H_
 #define CANOPY_CONV_SHEETS_JOINT_MEMORY_H_
 
 #include <atomic>
 #include <cstdint>
 
+#include "conv/problem.h"
 #include "plan/workspace_ledger.h"
 
 namespace canopy::conv::sheets {
+
+// Bytes of the activations that passes for `computations` read and write.
+int64_t JointBytes(const ConvProblem& problem, uint8_t computations);
 
 struct JointMemory {
   float *weights, *sums, *scratch;  // scratch: one thread's after another's

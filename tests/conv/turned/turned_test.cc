@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "conv/algorithm.h"
 #include "kernels/dispatch.h"
@@ -87,9 +88,9 @@ TEST_P(TurnedTest, SaturatesWhereTheRunDemandsIt) {
 INSTANTIATE_TEST_SUITE_P(Targets, TurnedTest, testing::ValuesIn(kernels::MachineTargets()),
                          [](const auto& info) { return std::string(kernels::TargetName(info.param)); });
 
-std::string RefusalOf(const ConvProblem& problem, Computation computation) {
+std::string_view RefusalOf(const ConvProblem& problem, Computation computation) {
   for (int i = 0; i < kAlgorithmCount; ++i) {
-    if (kAlgorithms[i].name == std::string("turned")) return std::string(kAlgorithms[i].accepts(problem, computation));
+    if (kAlgorithms[i].name == std::string("turned")) return kAlgorithms[i].accepts(problem, computation);
   }
   return "there is no such algorithm";
 }
