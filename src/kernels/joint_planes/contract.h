@@ -33,9 +33,8 @@ struct JointRows {
 //                                                                                                  where it gives data,
 //   sums[r*sums_row + s*sums_column] += sum over n, y, v of x[n, y, v] * g(n, y, v, r, s)      where it gives weights.
 // A tap is one float that all lanes share. Terms of results are added from the last r to the first, by s, with one
-// fused multiply-add each, where the instruction set has it, to 0 or, where `accumulate`, to the result. Of the last
-// vector of each row only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that
-// is 0.
+// fused multiply-add each, where the instruction set has it, to 0 or what was `before`. Of the last vector of each row
+// only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that is 0.
 struct JointCall {
   JointRows<const float> g;
   JointRows<const char> x;
@@ -51,6 +50,7 @@ struct JointCall {
   bool above, below;    // for kernels in place: whether g has a row before the first, behind the last
   float* bias;          // likewise; or nullptr
   bool streamed;        // results are written past the caches
+  bool adds;            // for kernels in place and of pairs: to FP32 results, which are not `streamed`, instead of to 0
 };
 using JointFn = void (*)(const JointCall& call);
 

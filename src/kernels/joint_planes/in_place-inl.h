@@ -41,8 +41,8 @@ class JointEdges {
   Seen seen_[4];
 };
 
-template <bool kData, bool kWeights>
-void JointInPlace(const JointCall& call) {
+template <bool kData, bool kWeights, bool kAdds>
+void JointInPlaceRows(const JointCall& call) {
   const JointTag d;
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(float));
   const JointEdges edges(static_cast<size_t>(call.last_lanes));
@@ -62,7 +62,7 @@ void JointInPlace(const JointCall& call) {
     // Some rows; is there one before them, one behind?
     const auto add_rows = [&](auto count, auto above, auto below) CANOPY_JOINT_LAMBDA {
       constexpr int kCount = count;
-      const bool streamed = kData && kCount == kJointInPlaceRows && call.streamed;
+      const bool streamed = kData && !kAdds && kCount == kJointInPlaceRows && call.streamed;
       float* const written = streamed ? complete : to;
       for (int64_t v = 0; v < vectors; ++v) {
         const JointEdges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
@@ -72,7 +72,8 @@ void JointInPlace(const JointCall& call) {
           __builtin_prefetch(ahead0 + y * kLineBytes, 0, 3);
           __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
           if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
-          source[y] = result[y] = hn::Zero(d);
+          source[y] = hn::Zero(d);
+          result[y] = kAdds ? hn::MaskedLoad(seen[1], d, to + y * to_row + i) : hn::Zero(d);
         });
         ahead0 += kCount * call.ahead[0].step;
         ahead1 += kCount * call.ahead[1].step;
@@ -118,6 +119,14 @@ void JointInPlace(const JointCall& call) {
   }
   if constexpr (kWeights) taps.StoreSums(call);
   if (call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
+}
+
+template <bool kData, bool kWeights>
+void JointInPlace(const JointCall& call) {
+  if constexpr (kData) {
+    if (call.adds) return JointInPlaceRows<kData, kWeights, true>(call);
+  }
+  JointInPlaceRows<kData, kWeights, false>(call);
 }
 
 template <Form kForm>

@@ -19,8 +19,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if !HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR
 
-template <Form kForm, int kRows, bool kEven, bool kData, bool kWeights>
-void JointPairs(const JointCall& call) {
+template <Form kForm, int kRows, bool kEven, bool kData, bool kWeights, bool kAdds>
+void JointPairRows(const JointCall& call) {
   using Element = cv::FormElement<kForm>;
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
   const JointTag d;
@@ -54,6 +54,12 @@ void JointPairs(const JointCall& call) {
         source[0] = hn::ConcatEven(d, b, a);
         source[1] = hn::ConcatOdd(d, b, a);
       }
+      if constexpr (kAdds) {
+        const JointVec a = JointLoad<Form::kFloat32>(is_last, to + 2 * i, last0);
+        const JointVec b = JointLoad<Form::kFloat32>(is_last, to + 2 * i + kJointLanes, last1);
+        result[0] = hn::ConcatEven(d, b, a);
+        result[1] = hn::ConcatOdd(d, b, a);
+      }
       taps.template AddPair<kEven>(g + i, call.g.row, source, result);
       if constexpr (kData) {
         const JointVec a = hn::OddEven(hn::TableLookupLanes(result[1], low), hn::TableLookupLanes(result[0], low));
@@ -78,6 +84,14 @@ void JointPairs(const JointCall& call) {
     }
   }
   if constexpr (kWeights) taps.StoreSums(call);
+}
+
+template <Form kForm, int kRows, bool kEven, bool kData, bool kWeights>
+void JointPairs(const JointCall& call) {
+  if constexpr (kData && !kJointHalf<kForm>) {
+    if (call.adds) return JointPairRows<kForm, kRows, kEven, kData, kWeights, true>(call);
+  }
+  JointPairRows<kForm, kRows, kEven, kData, kWeights, false>(call);
 }
 
 template <Form kForm, int kRows>

@@ -89,8 +89,8 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(result[i], expected[i], tolerance) << "at " << i;
   }
 
-  void CheckPairs(const Shape& shape, bool even, int64_t last) const {
-    SCOPED_TRACE(shape.Text());
+  void CheckPairs(const Shape& shape, bool even, int64_t last, bool adds) const {
+    SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds));
     const Elements x(shape.form, x_);
     Elements result(shape.form, std::vector<float>(kResults, -5));
     std::vector<float> sums(static_cast<size_t>(shape.rows * 3 * lanes_), 1);
@@ -98,12 +98,13 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     const int64_t row = 5 * lanes_;
     call.x.row = call.result.row = row * x.size();
     call.last_lanes = static_cast<int>(last);
+    call.adds = adds;
     JointPlanes(shape.form).pairs[shape.what][shape.rows][even](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     const int64_t width = 2 * lanes_ * shape.vectors - (last > 0 ? 2 * lanes_ - last : 0);
     for (int64_t i = 0; i < shape.images * shape.height * width; ++i) {
       const int64_t n = i / width / shape.height, y = i / width % shape.height, w = i % width;
-      double sum = 0;
+      double sum = adds ? -5 : 0;
       for (int t = 0; t < 3 * shape.rows; ++t) {
         const int r = t / 3, s = t % 3;
         if ((s == 1) == ((w % 2 == 0) == even)) continue;
@@ -121,10 +122,11 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   }
 
   // Planes of `height` rows of `width`, the rows from `first` to `end` of which are asked for.
-  void CheckInPlace(JointResults what, int64_t height, int64_t width, int64_t first, int64_t end) const {
+  void CheckInPlace(JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
+                    bool adds = false) const {
     const Shape shape{convert::Form::kFloat32, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
-    SCOPED_TRACE(shape.Text() + ", width " + std::to_string(width) + ", from row " + std::to_string(first) + " of " +
-                 std::to_string(height));
+    SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", width " + std::to_string(width) + ", from row " +
+                 std::to_string(first) + " of " + std::to_string(height));
     const Elements x(convert::Form::kFloat32, x_);
     Elements result(convert::Form::kFloat32, std::vector<float>(kResults, -5));
     std::vector<float> sums(static_cast<size_t>(9 * lanes_), 1);
@@ -134,6 +136,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     call.above = first > 0;
     call.below = end < height;
     call.bias = &bias;
+    call.adds = adds;
     kernels_.in_place[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     double expected_bias = 1;
@@ -143,7 +146,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
         const bool seen = first + row >= 0 && first + row < height && column >= 0 && column < width;
         return seen ? call.g.first[n * call.g.image + row * call.g.row + column] : 0.0;
       };
-      double sum = 0;
+      double sum = adds ? -5 : 0;
       for (int t = 0; t < 9; ++t) {
         const double gradient = g(y + 1 - t / 3, w + 1 - t % 3);
         sum += call.taps[t / 3 * call.taps_row + t % 3 * call.taps_column] * gradient;
@@ -227,7 +230,9 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
         for (const bool even : {false, true}) {
           for (const int64_t last : {int64_t{0}, int64_t{lanes_} - 1, int64_t{lanes_} + 3}) {
             SCOPED_TRACE("even " + std::to_string(even) + ", last " + std::to_string(last));
-            CheckPairs({form, what, rows, 3, 2, 3, 2, false, false}, even, last);
+            const bool adds = TypeOf(form) == numerics::DType::kFloat32 && what != kJointWeights;
+            CheckPairs({form, what, rows, 3, 2, 3, 2, false, false}, even, last, false);
+            if (adds) CheckPairs({form, what, rows, 3, 2, 3, 2, false, false}, even, last, true);
             if (HasFatalFailure()) return;
           }
         }
@@ -245,6 +250,7 @@ TEST_P(JointPlanesTest, InPlaceGiveWhatTheFormulaSaysAndTouchNothingElse) {
         CheckInPlace(what, height, width, 0, height);
         CheckInPlace(what, height, width, 0, kJointInPlaceRows);
         CheckInPlace(what, height, width, kJointInPlaceRows, height);
+        if (what != kJointWeights) CheckInPlace(what, height, width, 0, height, true);
         if (HasFatalFailure()) return;
       }
       CheckInPlace(what, 14, width, kJointInPlaceRows, 3 * kJointInPlaceRows);
