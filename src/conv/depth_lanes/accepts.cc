@@ -15,7 +15,8 @@ constexpr int64_t kMostTaps = 1024;  // bounds the sums of a block of channels
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
-  const std::string_view refusal = sheets::RefuseJoint(problem, computation);
+  std::string_view refusal = sheets::RefuseJoint(problem, computation);
+  if (refusal.empty()) refusal = sheets::RefuseDepth(problem.geometry);
   if (!refusal.empty()) return refusal;
   const Geometry& g = problem.geometry;
   if (std::max(g.stride[1], g.stride[2]) > kMostStride) return "the stride is more than 64";

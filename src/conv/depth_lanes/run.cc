@@ -254,19 +254,12 @@ class DepthRun {
   }
 
   void FinishWeights(const LaneBlock& block, const float* sums, float* plain) const {
-    const auto& strides = p_.weight_result.strides;
     const int64_t taps = g_.taps(), count = block.groups * taps;
     int64_t offsets[kernels::kMostDepthLanes];
     for (int64_t c = 0; c < block.groups; ++c) offsets[c] = c * taps;
     kernels::Lines().transpose(sums, s_.lanes_, taps, block.groups, plain, offsets);
     if (kernels::Lines().any_nonfinite(plain, count)) nonfinite_->store(1, std::memory_order_relaxed);
-    const bool dense = strides[3] == g_.kernel[2] * strides[4] && strides[0] == taps * strides[4];
-    const int64_t run = dense ? count : g_.kernel[2];
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
-    for (int64_t at = 0; at < count; at += run) {
-      const int64_t channel = block.first_group + at / taps, row = at % taps / g_.kernel[2];
-      weight_result_.Store(channel * strides[0] + row * strides[3], &whole, 1, strides[4], plain + at);
-    }
+    sheets::StoreWeights(weight_result_, p_, block.first_group, block.groups, plain);
   }
 
   const DepthStep& s_;

@@ -13,6 +13,7 @@ namespace {
 constexpr double kLoadWork = 1.2, kStoreWork = 2;
 constexpr double kPartWork = 2;  // of a pass, so that the fewest of equals are taken
 constexpr double kAddWork = 4;   // of a pass that adds to another's results
+constexpr double kPairAddWork = 6;
 
 // Of a load from two lines of memory. Zen 4 multiplies and loads vectors of a line by halves, of which one straddles.
 double StraddlingWork() {
@@ -44,9 +45,9 @@ double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
   return std::max(static_cast<double>(rows * columns * results), loads) + (first ? 0 : kAddWork);
 }
 
-double PairWork(int64_t rows, int results) {
+double PairWork(int64_t rows, bool first, int results) {
   const double move = 10 + 6 * results;  // two vectors each are read or written, parted or put together
-  return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move;
+  return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move + (first ? 0 : kPairAddWork);
 }
 
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns) {

@@ -21,7 +21,7 @@ std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets
 double VectorWork(int64_t rows, int64_t columns, bool first, int results);
 
 // Likewise of an even and an odd vector of a pass over pairs.
-double PairWork(int64_t rows, int results);
+double PairWork(int64_t rows, bool first, int results);
 
 }  // namespace canopy::conv::joint_planes
 

@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
+#include "conv/sheets/depth.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/joint_planes/contract.h"
@@ -60,6 +61,7 @@ class JointRun {
   struct Scratch {
     float *output, *inputs, *results, *sums, *bias, *line;
   };
+  // Planes of the input at one depth.
   struct Sheet {
     int64_t first_image, images, depth, channel;
   };
@@ -89,7 +91,7 @@ class JointRun {
   }
 
   Sheet SheetAt(int64_t item, int64_t channel) const {
-    const int64_t depths = g_.output_size[0], first = item / depths * s_.images_;
+    const int64_t depths = g_.input_size[0], first = item / depths * s_.images_;
     return {first, std::min(s_.images_, g_.batch - first), item % depths, channel};
   }
 
@@ -126,20 +128,31 @@ class JointRun {
 
   void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel,
                kernels::JointCall* call) const {
-    if (!in_place_) LoadOutput(sheet, band, scratch, channel);
     const char* x = PlaceInput(sheet, band, scratch);
     char* result = PlaceResult(sheet, scratch);
-    const std::vector<sheets::Pass>& passes = s_.passes(direct_);
-    for (size_t i = 0; i < passes.size(); ++i) {
-      const sheets::Pass& pass = passes[i];
-      SetAhead(next, band, static_cast<int64_t>(i), call);
-      AddPass(pass, sheet, band, x, result, scratch, channel, call);
+    const int64_t slices = s_.slices_.CountAt(sheet.depth);
+    for (int64_t i = 0; i < slices; ++i) {
+      const sheets::Slice slice = s_.slices_.At(sheet.depth, i);
+      float* const bias = bias_ && slice.first ? scratch.bias + channel : nullptr;
+      if (!in_place_) LoadOutput(sheet, slice.output, band, scratch, bias);
+      const std::vector<sheets::Pass>& passes = s_.passes(direct_);
+      for (size_t j = 0; j < passes.size(); ++j) {
+        sheets::Pass pass = passes[j];
+        pass.first = pass.first && i == 0;
+        pass.last = pass.last && i + 1 == slices;
+        SetAhead(next, band, i, static_cast<int64_t>(j), call);
+        call->bias = bias;
+        AddPass(pass, slice, sheet, band, x, result, scratch, channel, call);
+      }
     }
-    if (data_ && !direct_) StoreResult(sheet, band, scratch);
+    if (!data_ || direct_) return;
+    if (slices == 0) std::fill(scratch.results, scratch.sums, 0.0f);
+    StoreResult(sheet, band, scratch);
   }
 
-  // Output rows [first + before .. ) that the band reads, and their sum where the bands before did not read them.
-  void LoadOutput(const Sheet& sheet, const Band& band, const Scratch& scratch, int64_t channel) const {
+  // Output rows [first + before .. ) that the band reads, and to `bias`, if any, the sum of those that the bands before
+  // did not read.
+  void LoadOutput(const Sheet& sheet, int64_t depth, const Band& band, const Scratch& scratch, float* bias) const {
     const int64_t exist = s_.rows_.Existing(), start = band.first - s_.rows_.before;
     const int64_t first = std::clamp<int64_t>(start, 0, exist);
     const int64_t end = std::clamp(band.first + band.rows + s_.rows_.after, first, exist);
@@ -148,7 +161,7 @@ class JointRun {
       std::fill(origin, origin + (first - start) * s_.row_pitch_, 0.0f);
     }
     for (int64_t i = 0; i < sheet.images; ++i) {
-      const int64_t plane = output_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth);
+      const int64_t plane = output_.PlaneAt(sheet.first_image + i, sheet.channel, depth);
       float* to = origin + i * s_.image_pitch_ + (first - start) * s_.row_pitch_;
       output_.Load(plane, {first, 1, end - first, 0, s_.columns_.Existing()}, s_.row_pitch_, scratch.line, to, nullptr);
     }
@@ -156,24 +169,23 @@ class JointRun {
       float* behind = origin + (end - start) * s_.row_pitch_;
       std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
     }
-    if (!bias_) return;
+    if (bias == nullptr) return;
     const int64_t seen = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, first, end);
     if (p_.rule.input_rounding != numerics::InputRounding::kNone) {
-      scratch.bias[channel] += SumUnrounded(sheet, seen, end);
+      *bias += SumUnrounded(sheet, depth, seen, end);
       return;
     }
     const float* from = origin + (seen - start) * s_.row_pitch_;
-    scratch.bias[channel] +=
-        kernels::Lines().sum(from, (sheet.images - 1) * s_.image_pitch_ + (end - seen) * s_.row_pitch_);
+    *bias += kernels::Lines().sum(from, (sheet.images - 1) * s_.image_pitch_ + (end - seen) * s_.row_pitch_);
   }
 
   // Output rows [first, end), FP32.
-  float SumUnrounded(const Sheet& sheet, int64_t first, int64_t end) const {
+  float SumUnrounded(const Sheet& sheet, int64_t depth, int64_t first, int64_t end) const {
     const int64_t width = g_.output_size[2], row = p_.output.strides[3];
     const int64_t together = row == width ? end - first : 1;
     float sum = 0;
     for (int64_t i = 0; i < sheet.images; ++i) {
-      const float* plane = unrounded_.Direct(unrounded_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth));
+      const float* plane = unrounded_.Direct(unrounded_.PlaneAt(sheet.first_image + i, sheet.channel, depth));
       for (int64_t r = first; r < end; r += together) sum += kernels::Lines().sum(plane + r * row, together * width);
     }
     return sum;
@@ -219,18 +231,26 @@ class JointRun {
     }
   }
 
-  // The share of the next sheet's planes that pass `index` asks for. What is written past the caches is not brought
-  // there.
-  void SetAhead(const Sheet& next, const Band& band, int64_t index, kernels::JointCall* call) const {
+  // An output plane that the next sheet meets.
+  int64_t OutputOf(const Sheet& next, int64_t slice) const {
+    const int64_t slices = s_.slices_.CountAt(next.depth);
+    return slices == 0 ? 0 : s_.slices_.At(next.depth, std::min(slice, slices - 1)).output;
+  }
+
+  // The share of the next sheet's planes that pass `index` of a slice asks for. What is written past the caches is not
+  // brought there.
+  void SetAhead(const Sheet& next, const Band& band, int64_t slice, int64_t index, kernels::JointCall* call) const {
+    const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size());
     const char* planes[] = {
-        output_.Address(output_.PlaneAt(next.first_image, next.channel, next.depth)),
+        output_.Address(output_.PlaneAt(next.first_image, next.channel, OutputOf(next, slice))),
         weights_ ? input_.Address(input_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr,
         data_ && !streams_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth))
                            : nullptr};
     for (int i = 0; i < 3; ++i) {
       const int of = planes[i] != nullptr ? i : 0;
       const AheadSteps& steps = s_.ahead_[of];
-      const char* from = planes[of] + band.first * steps.row_bytes + index * band.rows * steps.pass_bytes;
+      const int64_t share = of == 0 ? index : slice * passes + index;
+      const char* from = planes[of] + band.first * steps.row_bytes + share * band.rows * steps.pass_bytes;
       call->ahead[i] = {from, steps.step, steps.image_bytes};
     }
   }
@@ -251,20 +271,20 @@ class JointRun {
             s_.image_pitch_ * kElements, s_.row_pitch_ * kElements};
   }
 
-  void AddPass(const sheets::Pass& pass, const Sheet& sheet, const Band& band, const char* x, char* result,
-               const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
+  void AddPass(const sheets::Pass& pass, const sheets::Slice& slice, const Sheet& sheet, const Band& band,
+               const char* x, char* result, const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
     const sheets::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
     const sheets::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
     const bool pairs = s_.pairs(direct_);
     const int64_t width = g_.kernel[2];
-    const int64_t tap = (h.kernel + pass.row * g_.stride[1]) * width + w.kernel + pass.column * g_.stride[2];
+    const int64_t row = slice.kernel * g_.kernel[1] + h.kernel + pass.row * g_.stride[1];
+    const int64_t tap = row * width + w.kernel + pass.column * g_.stride[2];
     if (in_place_) {
       const auto& strides = p_.output.strides;
-      const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
+      const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, slice.output);
       call->g = {output_.Direct(plane + band.first * strides[3]), strides[0], strides[3]};
       call->above = band.first > 0;
       call->below = band.first + band.rows < s_.rows_.positions;
-      if (bias_) call->bias = scratch.bias + channel;
     } else {
       call->g = {
           scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
@@ -272,8 +292,9 @@ class JointRun {
     }
     if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
     if (data_) {
-      char* to = pass.last ? result : reinterpret_cast<char*>(scratch.results);
-      call->result = RowsOf(direct_ && pass.last, to, p_.input_result, pass, band);
+      call->adds = !pass.first;
+      char* to = InMemory(pass) ? result : reinterpret_cast<char*>(scratch.results);
+      call->result = RowsOf(InMemory(pass), to, p_.input_result, pass, band);
       call->before = pass.first ? kernels::JointRows<const float>{} : RowsOfSheet<const float>(scratch.results, pass);
     }
     call->taps = packed_ + sheet.channel * g_.taps() + tap;
@@ -293,6 +314,9 @@ class JointRun {
     if (rows > 0 && columns > 0) RunParts(pass, *call);
   }
 
+  // Whether a pass writes its results where they stay, to be added to where they are not the last; else to a sheet.
+  bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || in_place_ || s_.pairs(direct_)); }
+
   // In parts that add no more than kMostTerms to a sum.
   void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
@@ -302,7 +326,7 @@ class JointRun {
                                               : kernels_->kernels[what][pass.rows][pass.columns];
     if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
-    const int64_t result_bytes = direct_ && pass.last ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
+    const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
     const int64_t vectors = std::min(kMostTerms, whole.vectors);
     const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
@@ -330,40 +354,24 @@ class JointRun {
 
   // Adds up the segments of a block of channels, in their order, and stores them.
   void Finish(int64_t block) const {
-    const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
-    if (weights_) FinishWeights(first, end);
-    if (bias_) FinishBias(first, end - first);
-  }
-
-  void FinishBias(int64_t first, int64_t count) const {
-    float* sums = PartialBias(0) + first;
-    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
-      const float* more = PartialBias(segment) + first;
-      for (int64_t c = 0; c < count; ++c) sums[c] += more[c];
-    }
-    sheets::StoreBiases(p_, b_, first, count, sums);
-  }
-
-  void FinishWeights(int64_t first, int64_t end) const {
-    const auto& strides = p_.weight_result.strides;
-    const int64_t taps = g_.taps(), count = (end - first) * taps;
-    float* sums = partial_ + first * taps;
-    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
-      const float* more = sums + segment * g_.groups * taps;
-      for (int64_t t = 0; t < count; ++t) sums[t] += more[t];
-    }
-    if (kernels::Lines().any_nonfinite(sums, count)) nonfinite_->store(1, std::memory_order_relaxed);
-    const bool dense = strides[3] == g_.kernel[2] * strides[4];
-    const int64_t rows = dense ? 1 : g_.kernel[1], columns = taps / rows;
-    // Channels that follow one another are one row.
-    const bool all = dense && strides[0] == taps * strides[4];
-    const int64_t channels = all ? 1 : end - first, run = all ? count : columns;
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
-    for (int64_t c = 0; c < channels; ++c) {
-      for (int64_t r = 0; r < rows; ++r) {
-        weight_result_.Store((first + c) * strides[0] + r * strides[3], &whole, 1, strides[4],
-                             sums + c * taps + r * columns);
+    const int64_t first = block * s_.channel_block_, channels = std::min(s_.channel_block_, g_.groups - first);
+    const auto add_up = [&](int64_t count, int64_t next, float* sums) {
+      for (int64_t segment = 1; segment < s_.segments_; ++segment) {
+        const float* more = sums + segment * next;
+        for (int64_t i = 0; i < count; ++i) sums[i] += more[i];
       }
+    };
+    if (weights_) {
+      const int64_t taps = g_.taps(), count = channels * taps;
+      float* sums = partial_ + first * taps;
+      add_up(count, g_.groups * taps, sums);
+      if (kernels::Lines().any_nonfinite(sums, count)) nonfinite_->store(1, std::memory_order_relaxed);
+      sheets::StoreWeights(weight_result_, p_, first, channels, sums);
+    }
+    if (bias_) {
+      float* sums = PartialBias(0) + first;
+      add_up(channels, g_.groups, sums);
+      sheets::StoreBiases(p_, b_, first, channels, sums);
     }
   }
 
@@ -386,7 +394,7 @@ class JointRun {
 
 void JointStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                     void* workspace) const noexcept {
-  JointRun(*this, problem, buffers, workspace_.Fetch(ledger, workspace)).Run();
+  JointRun(*this, sheets::DepthAsHeight(problem), buffers, workspace_.Fetch(ledger, workspace)).Run();
 }
 
 }  // namespace canopy::conv::joint_planes

@@ -39,6 +39,7 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
     : computations_(computations),
       rows_(problem.geometry, 1),
       columns_(problem.geometry, 2),
+      slices_(problem.geometry),
       passes_(ListPasses(rows_, columns_)),
       pair_passes_(ListPairPasses(rows_, columns_)),
       lanes_(kernels::JointPlanes().lanes) {
@@ -65,6 +66,7 @@ bool JointStep::HasKernels() const {
   const auto what = weights() ? kernels::kJointWeights : kernels::kJointData;
   const kernels::JointKernels& kernels = kernels::JointPlanes(form_);
   const bool adds = TypeOf(form_) == numerics::DType::kFloat32 || !data();  // to results of passes before
+  if (!adds && slices_.most() > 1) return false;
   const std::vector<sheets::Pass>& passes = this->passes(true);
   return std::all_of(passes.begin(), passes.end(), [&](const sheets::Pass& pass) {
     const kernels::JointFn kernel =
@@ -89,7 +91,7 @@ void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
   direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() &&
-            (!data() || !(rows_.HasGaps() || columns_.HasGaps()));
+            (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   in_place_ = direct_ && MeetsInPlace(problem);
   streams_ = Streams(problem);
@@ -98,7 +100,7 @@ void JointStep::Lay(const ConvProblem& problem) {
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   if (!data() || !(in_place_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
-  if (!OutgrowsCaches(sheets::JointBytes(problem, computations_))) return false;
+  if (slices_.most() > 1 || !OutgrowsCaches(sheets::JointBytes(problem, computations_))) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];
@@ -109,7 +111,8 @@ bool JointStep::Streams(const ConvProblem& problem) const {
 }
 
 void JointStep::Cut(const Geometry& g) {
-  const bool results = data() && pair_passes_.empty() && passes_.size() > 1;  // of all passes but the last
+  const bool several = passes_.size() > 1 || slices_.most() > 1;
+  const bool results = data() && pair_passes_.empty() && !in_place_ && several;  // of all passes but the last
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
@@ -134,7 +137,7 @@ void JointStep::Cut(const Geometry& g) {
 
 void JointStep::ShareOut(const Geometry& g) {
   const int64_t taps = weights() ? g.taps() * lanes_ : 1;
-  items_ = base::CeilDiv(g.batch, images_) * g.output_size[0];
+  items_ = base::CeilDiv(g.batch, images_) * g.input_size[0];
   channel_block_ = std::clamp<int64_t>(std::min(kSumFloats / taps, g.groups / kEnoughJobs), 1, kMostChannels);
   channel_blocks_ = base::CeilDiv(g.groups, channel_block_);
   segments_ = std::clamp<int64_t>(kEnoughJobs / channel_blocks_, 1, items_);
@@ -151,11 +154,13 @@ void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
   workspace_.Book(data() ? g.groups * g.taps() : 0, segments_ * g.groups * sums, thread_floats_, ledger);
 }
 
-// How far a kernel's requests for the next planes move on.
+// How far a kernel's requests for the next planes move on: those for the output's planes with each slice anew.
 void JointStep::SpreadAhead(const ConvProblem& problem) {
   const Operand* operands[] = {&problem.output, &problem.input, &problem.input_result};
-  const int64_t passes = static_cast<int64_t>(this->passes(direct_).size()), steps = VectorsOf(1) * passes;
+  const int64_t passes_a_slice = static_cast<int64_t>(passes(direct_).size());
   for (int i = 0; i < 3; ++i) {
+    const int64_t passes = passes_a_slice * (i == 0 ? 1 : std::max<int64_t>(1, slices_.most())),
+                  steps = VectorsOf(1) * passes;
     const int64_t bytes = numerics::ElementBytes(operands[i]->dtype), stride = i == 0 ? 1 : problem.geometry.stride[1];
     ahead_[i].image_bytes = operands[i]->strides[0] * bytes;
     ahead_[i].row_bytes = operands[i]->strides[3] * bytes * stride;
@@ -171,22 +176,28 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     return static_cast<double>(size[1]) * (kRowWork + vector * static_cast<double>(base::CeilDiv(size[2], lanes_)));
   };
   const bool split = g.stride[2] > 1;
-  double work = kImageWork + (in_place_ ? 0 : copies(problem.output, g.output_size, false));
-  if (weights() && !direct_) work += copies(problem.input, g.input_size, split);
-  if (data() && !direct_) work += copies(problem.input_result, g.input_size, split);
+  // Of the input's planes and of what they meet.
+  const double planes = static_cast<double>(g.input_size[0]), slices = static_cast<double>(slices_.total());
+  double work = planes * kImageWork + (in_place_ ? 0 : slices * copies(problem.output, g.output_size, false));
+  if (weights() && !direct_) work += planes * copies(problem.input, g.input_size, split);
+  if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size, split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
+  const int results = (data() ? 1 : 0) + (weights() ? 1 : 0);
   for (const sheets::Pass& pass : passes(direct_)) {
+    const double calls = static_cast<double>(bands_) / static_cast<double>(images_);
+    const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (pairs(direct_)) {
-      work += vectors * PairWork(pass.rows, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
-              kPassWork * static_cast<double>(bands_) / static_cast<double>(images_);
+      work += firsts * vectors * PairWork(pass.rows, true, results) +
+              (slices - firsts) * vectors * PairWork(pass.rows, false, results) + slices * kPassWork * calls;
       continue;
     }
     const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
-    work += vectors * VectorWork(pass.rows, pass.columns, pass.first, (data() ? 1 : 0) + (weights() ? 1 : 0)) +
-            kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
-            (in_place_ ? kInPlaceWork : kPassWork) * static_cast<double>(bands_) / static_cast<double>(images_);
+    work += firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
+            (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
+            slices * (kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
+                      (in_place_ ? kInPlaceWork : kPassWork) * calls);
   }
-  return kOverhead * work * static_cast<double>(g.groups * g.batch * g.output_size[0]);
+  return kOverhead * work * static_cast<double>(g.groups * g.batch);
 }
 
 std::string JointStep::Describe() const {

@@ -4,7 +4,8 @@
 // summed on the way. Where kernels read and write the types in question themselves, the input is read and its gradient
 // written where they stand, and the output's gradient read there under 3x3 kernels over planes of one size; else they
 // lie in sheets too. With a stride, each residue of the input's rows and columns is
-// a plane of its own, but kernels of three columns part even from odd columns in registers.
+// a plane of its own, but kernels of three columns part even from odd columns in registers. An input plane that meets
+// several output planes, for the kernel has a depth, adds up what each gives.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/sheets/depth.h"
 #include "conv/sheets/joint_memory.h"
 #include "conv/sheets/passes.h"
 #include "kernels/convert/forms.h"
@@ -20,15 +22,15 @@ namespace canopy::conv::joint_planes {
 
 inline constexpr int64_t kMostTerms = 256;  // of a sum before a second level
 
-// Of one tensor, what kernels ask memory for: its bytes from image to image, for each row of positions and each pass
-// over it, and for each vector.
+// Of one tensor, what kernels ask memory for: its bytes from image to image, for each row of positions and each of the
+// passes that share them, and for each vector.
 struct AheadSteps {
   int64_t image_bytes = 0, row_bytes = 0, pass_bytes = 0, step = 0;
 };
 
 class JointStep : public Step {
  public:
-  // For one or more of kBackwardData, kBackwardWeights and kBiasFromOutput.
+  // For one or more of kBackwardData, kBackwardWeights and kBiasFromOutput, of problems as DepthAsHeight gives them.
   JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
@@ -67,6 +69,7 @@ class JointStep : public Step {
 
   uint8_t computations_;
   sheets::Reach rows_, columns_;
+  sheets::Slices slices_;
   std::vector<sheets::Pass> passes_;       // over sheets, or over columns that lie side by side
   std::vector<sheets::Pass> pair_passes_;  // where every second column does, in place
   int64_t lanes_ = 1;

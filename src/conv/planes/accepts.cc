@@ -29,7 +29,8 @@ std::string_view AcceptsData(const Geometry& g, Computation computation) {
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   const Geometry& g = problem.geometry;
-  const std::string_view refusal = sheets::RefuseDepthwise(g, kMostColumns);
+  std::string_view refusal = sheets::RefuseDepthwise(g, kMostColumns);
+  if (refusal.empty()) refusal = sheets::RefuseDepth(g);
   if (!refusal.empty()) return refusal;
   if (problem.has_bias) return "a bias is added";
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;

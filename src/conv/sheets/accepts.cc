@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "conv/sheets/depth.h"
 #include "conv/sheets/reach.h"
 
 namespace canopy::conv::sheets {
@@ -19,12 +20,11 @@ std::string_view RefuseDepthwise(const Geometry& g, int64_t most_columns) {
     if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
     if (g.kernel[axis] > kMostKernelExtent) return "the kernel is too large";
   }
-  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
-    return "the kernel has a depth";
-  }
   if (std::max(g.input_size[2], g.output_size[2]) > most_columns) return "rows are too long";
   return "";
 }
+
+std::string_view RefuseDepth(const Geometry& g) { return HasDepth(g) ? "the kernel has a depth" : ""; }
 
 std::string_view RefuseJoint(const ConvProblem& problem, Computation computation) {
   const Geometry& g = problem.geometry;
@@ -32,12 +32,13 @@ std::string_view RefuseJoint(const ConvProblem& problem, Computation computation
   if ((computation & (kForward | kBiasFromInput)) != 0 || (!data && !weights)) return "it serves backward only";
   const std::string_view refusal = RefuseDepthwise(g, kMostJointColumns);
   if (!refusal.empty()) return refusal;
-  for (int axis = 1; axis < 3; ++axis) {
+  for (int axis = 0; axis < 3; ++axis) {
     if (g.kernel[axis] > 1 && g.dilation[axis] != 1) return "the kernel is dilated";
   }
   if (data && problem.has_bias) return "a bias is added";
   if ((computation & kBiasFromOutput) == 0) return "";
-  return Reach(g, 1).MeetsAll() && Reach(g, 2).MeetsAll() ? "" : "some outputs meet no input";
+  const bool all = Reach(g, 0).MeetsAll() && Reach(g, 1).MeetsAll() && Reach(g, 2).MeetsAll();
+  return all ? "" : "some outputs meet no input";
 }
 
 }  // namespace canopy::conv::sheets

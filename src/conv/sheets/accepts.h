@@ -16,7 +16,10 @@ inline constexpr int64_t kMostKernelExtent = 64;
 // Depthwise convolutions over planes of rows of up to `most_columns`.
 std::string_view RefuseDepthwise(const Geometry& geometry, int64_t most_columns);
 
-// Their data and weight gradients, or both, and the bias gradient in one pass over the output's.
+// Those whose kernels have a depth.
+std::string_view RefuseDepth(const Geometry& geometry);
+
+// Data and weight gradients of depthwise convolutions, or both, and the bias gradient in one pass over the output's.
 std::string_view RefuseJoint(const ConvProblem& problem, Computation computation);
 
 }  // namespace canopy::conv::sheets

@@ -23,6 +23,13 @@ int64_t RowsAtOnce(const PlanePart& part) { return std::max<int64_t>(1, kLine / 
 
 kernels::Segment Whole(int64_t count) { return {0, 0, static_cast<int32_t>(count)}; }
 
+// Whether a channel's taps are at equal distances, row by row.
+bool IsDense(const Geometry& g, const Operand& weight) {
+  const auto& strides = weight.strides;
+  return (g.kernel[1] == 1 || strides[3] == g.kernel[2] * strides[4]) &&
+         (g.kernel[0] == 1 || strides[2] == g.kernel[1] * g.kernel[2] * strides[4]);
+}
+
 }  // namespace
 
 Fold ChooseFold(int64_t batch, int64_t columns, int64_t image_pitch, int64_t rows, int64_t lanes) {
@@ -51,16 +58,32 @@ int64_t LineFloats(int64_t columns) { return std::max(columns, kLine) + kernels:
 void FetchWeights(const LineReader& weight, const ConvProblem& problem, int64_t first, int64_t channels, float* to) {
   const Geometry& g = problem.geometry;
   const auto& strides = problem.weight.strides;
-  if (strides[4] == 1 && strides[3] == g.kernel[2] && strides[0] == g.taps()) {
+  if (strides[4] == 1 && IsDense(g, problem.weight) && strides[0] == g.taps()) {
     return weight.FetchRun(first * strides[0], channels * g.taps(), to);
   }
   const kernels::Segment whole = Whole(g.kernel[2]);
-  for (int64_t c = first; c < first + channels; ++c) {
-    for (int64_t h = 0; h < g.kernel[1]; ++h, to += g.kernel[2]) {
-      float line[kMostKernelExtent + kernels::kLineSlack];
-      weight.Fetch(c * strides[0] + h * strides[3], &whole, 1, strides[4], g.kernel[2], line);
-      std::copy(line, line + g.kernel[2], to);
-    }
+  const int64_t height = g.kernel[1], rows = g.kernel[0] * height;
+  for (int64_t i = first * rows; i < (first + channels) * rows; ++i, to += g.kernel[2]) {
+    const int64_t row = i / rows * strides[0] + i % rows / height * strides[2] + i % height * strides[3];
+    float line[kMostKernelExtent + kernels::kLineSlack];
+    weight.Fetch(row, &whole, 1, strides[4], g.kernel[2], line);
+    std::copy(line, line + g.kernel[2], to);
+  }
+}
+
+void StoreWeights(const LineWriter& weight_result, const ConvProblem& problem, int64_t first, int64_t channels,
+                  const float* sums) {
+  const Geometry& g = problem.geometry;
+  const auto& strides = problem.weight_result.strides;
+  // Rows, and channels, that follow one another are one run.
+  const int64_t taps = g.taps(), count = channels * taps;
+  const bool dense = IsDense(g, problem.weight_result), all = dense && strides[0] == taps * strides[4];
+  const int64_t run = all ? count : dense ? taps : g.kernel[2];
+  const kernels::Segment whole = Whole(run);
+  for (int64_t at = 0; at < count; at += run) {
+    const int64_t row = at % taps / g.kernel[2], height = g.kernel[1];
+    weight_result.Store((first + at / taps) * strides[0] + row / height * strides[2] + row % height * strides[3],
+                        &whole, 1, strides[4], sums + at);
   }
 }
 

@@ -107,11 +107,15 @@ class PlaneWriter {
 // What conversions take at a time, at least a row of `columns`.
 int64_t LineFloats(int64_t columns);
 
-// All taps of one channel after another's, row by row, of `channels` from `first` on. Depthwise weights without depth.
+// All taps of one channel after another's, row by row, of `channels` from `first` on, of depthwise weights.
 void FetchWeights(const LineReader& weight, const ConvProblem& problem, int64_t first, int64_t channels, float* to);
 
 // Those of all channels; whether they were not finite, and others stand in.
 bool FetchFiniteWeights(const ConvProblem& problem, LineReader* weight, float* to);
+
+// The converse of FetchWeights, to weight gradients.
+void StoreWeights(const LineWriter& weight_result, const ConvProblem& problem, int64_t first, int64_t channels,
+                  const float* sums);
 
 // Bias gradients of channels from `first` on.
 void StoreBiases(const ConvProblem& problem, const Buffers& buffers, int64_t first, int64_t channels,

@@ -30,12 +30,53 @@ TEST_P(JointPlanesAlgorithmTest, GivesExactSumsOfWholeNumbers) {
   for (const int count : served) EXPECT_GT(count, 30);
 }
 
+// Kernels that reach over planes of other depths, among them some that meet none, and those whose depth is a height.
+Geometry DrawVolumes(Draw* draw) {
+  Geometry g;
+  const int64_t sizes[] = {1, 2, 5, 7, 8, 15, 16, 17, 28, 33}, plain = (*draw)(0, 3);
+  g.batch = (*draw)(1, 3);
+  g.groups = g.input_channels = g.output_channels = (*draw)(1, 3);
+  const int64_t stride = (*draw)(1, 2);
+  for (int a = 0; a < 3; ++a) {
+    const bool one = a > 0 && (plain == 3 || plain == a);
+    g.kernel[a] = one ? 1 : (*draw)(1, a == 0 ? 5 : 7);
+    g.stride[a] = one ? 1 : a == 0 ? (*draw)(1, 3) : stride;
+    g.pad_begin[a] = one ? 0 : (*draw)(0, 4) == 0 ? (*draw)(0, g.kernel[a] + 1) : g.kernel[a] / 2;
+    const int64_t least = std::max<int64_t>(1, g.kernel[a] - 2 * g.pad_begin[a]);
+    g.input_size[a] = std::max(least, a == 0 ? (*draw)(1, 6) : sizes[(*draw)(0, 9)]);
+    g.output_size[a] = (g.input_size[a] + 2 * g.pad_begin[a] - g.kernel[a]) / g.stride[a] + 1;
+  }
+  return g;
+}
+
+TEST_P(JointPlanesAlgorithmTest, AddsUpTheDepthsOfAKernel) {
+  const kernels::ScopedTarget scoped(GetParam());
+  int served[4] = {};
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    const DType types[] = {DType::kBFloat16, DType::kFloat32, DType::kFloat16, DType::kFloat32, DType::kFloat32};
+    Draw draw(seed);
+    Case c = PlainCase(DrawVolumes(&draw), seed, types[seed % 5], &draw);
+    const bool infinite = seed % 10 == 9;
+    if (infinite) MakeOneInfinite(&c, seed);
+    const uint8_t wanted = infinite ? kAllGradients : kJointSets[seed % 4];
+    served[seed % 4] += RunAlgorithm(&c, "joint_planes", wanted) == wanted;
+    const std::string trace = "seed " + std::to_string(seed);
+    // BF16 holds whole numbers up to 256.
+    const double tolerance = c.problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3;
+    infinite ? ExpectGradientClasses(c, trace) : ExpectGradients(c, wanted, 0, tolerance, trace);
+    if (HasFailure()) return;
+  }
+  for (const int count : served) EXPECT_GT(count, 30);
+}
+
 // Every element but the weights' has more bits than HF32; the bias gradient keeps them.
 TEST_P(JointPlanesAlgorithmTest, RoundsMultiplicandsAndNothingElse) {
   const kernels::ScopedTarget scoped(GetParam());
   int served = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
-    Case c = PlanesCase(seed, DType::kFloat32);
+    Draw draw(seed);
+    Case c =
+        seed % 3 == 0 ? PlainCase(DrawVolumes(&draw), seed, DType::kFloat32, &draw) : PlanesCase(seed, DType::kFloat32);
     c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
     for (Tensor* tensor : {&c.input, &c.output}) {
       ForEach(tensor->dims, [&](const std::array<int64_t, 5>& at) { tensor->Set(at, tensor->Get(at) * 4097); });
@@ -69,8 +110,8 @@ TEST_P(JointPlanesAlgorithmTest, ReadsEveryOutputGradientOfPlanesWithoutSheets) 
     g.batch = draw(1, 3);
     g.groups = g.input_channels = g.output_channels = draw(1, 3);
     g.input_size = g.output_size = {draw(1, 2), heights[draw(0, 7)], widths[draw(0, 8)]};
-    g.kernel = {1, 3, 3};
-    g.pad_begin = {0, 1, 1};
+    g.kernel = {seed % 3 == 0 ? 3 : 1, 3, 3};
+    g.pad_begin = {g.kernel[0] / 2, 1, 1};
     const bool infinite = seed % 5 == 4;
     Case c = PlainCase(g, seed, DType::kFloat32, &draw);
     if (infinite) MakeOneInfinite(&c, seed);
