@@ -64,6 +64,7 @@ class JointRun {
   // Planes of the input at one depth.
   struct Sheet {
     int64_t first_image, images, depth, channel;
+    sheets::SliceRun slices;
   };
   // Rows of positions.
   struct Band {
@@ -92,7 +93,7 @@ class JointRun {
 
   Sheet SheetAt(int64_t item, int64_t channel) const {
     const int64_t depths = g_.input_size[0], first = item / depths * s_.images_;
-    return {first, std::min(s_.images_, g_.batch - first), item % depths, channel};
+    return {first, std::min(s_.images_, g_.batch - first), item % depths, channel, s_.slices_.Of(item % depths)};
   }
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
@@ -130,9 +131,9 @@ class JointRun {
                kernels::JointCall* call) const {
     const char* x = PlaceInput(sheet, band, scratch);
     char* result = PlaceResult(sheet, scratch);
-    const int64_t slices = s_.slices_.CountAt(sheet.depth);
+    const int64_t slices = sheet.slices.count;
     for (int64_t i = 0; i < slices; ++i) {
-      const sheets::Slice slice = s_.slices_.At(sheet.depth, i);
+      const sheets::Slice slice = sheet.slices.At(i);
       float* const bias = bias_ && slice.first ? scratch.bias + channel : nullptr;
       if (!in_place_) LoadOutput(sheet, slice.output, band, scratch, bias);
       const std::vector<sheets::Pass>& passes = s_.passes(direct_);
@@ -231,18 +232,13 @@ class JointRun {
     }
   }
 
-  // An output plane that the next sheet meets.
-  int64_t OutputOf(const Sheet& next, int64_t slice) const {
-    const int64_t slices = s_.slices_.CountAt(next.depth);
-    return slices == 0 ? 0 : s_.slices_.At(next.depth, std::min(slice, slices - 1)).output;
-  }
-
   // The share of the next sheet's planes that pass `index` of a slice asks for. What is written past the caches is not
   // brought there.
   void SetAhead(const Sheet& next, const Band& band, int64_t slice, int64_t index, kernels::JointCall* call) const {
-    const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size());
+    const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size()), slices = next.slices.count;
+    const int64_t depth = slices == 0 ? 0 : next.slices.At(std::min(slice, slices - 1)).output;
     const char* planes[] = {
-        output_.Address(output_.PlaneAt(next.first_image, next.channel, OutputOf(next, slice))),
+        output_.Address(output_.PlaneAt(next.first_image, next.channel, depth)),
         weights_ ? input_.Address(input_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr,
         data_ && !streams_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth))
                            : nullptr};

@@ -52,32 +52,22 @@ ConvProblem DepthAsHeight(const ConvProblem& problem) {
   return turned;
 }
 
-Slices::Slices(const Geometry& g)
-    : residues_(ResiduesOf(g, 0)), stride_(g.stride[0]), pad_(g.pad_begin[0]), outputs_(g.output_size[0]) {
+Slices::Slices(const Geometry& g) : residues_(ResiduesOf(g, 0)), stride_(g.stride[0]), outputs_(g.output_size[0]) {
   for (int64_t input = 0; input < g.input_size[0]; ++input) {
-    const int64_t count = CountAt(input);
+    const int64_t count = Of(input).count;
     total_ += count;
     fewest_ = input == 0 ? count : std::min(fewest_, count);
     most_ = std::max(most_, count);
   }
 }
 
-const Residue& Slices::ResidueOf(int64_t input) const { return residues_[static_cast<size_t>(input % stride_)]; }
-
-int64_t Slices::BeginAt(int64_t input) const {
-  const Residue& residue = ResidueOf(input);
-  return std::clamp<int64_t>(input / stride_ - residue.first - outputs_ + 1, 0, residue.offsets);
-}
-
-int64_t Slices::EndAt(int64_t input) const {
-  const Residue& residue = ResidueOf(input);
-  return std::clamp<int64_t>(input / stride_ - residue.first + 1, BeginAt(input), residue.offsets);
-}
-
-Slice Slices::At(int64_t input, int64_t index) const {
-  const Residue& residue = ResidueOf(input);
-  const int64_t offset = BeginAt(input) + index, output = input / stride_ - residue.first - offset;
-  return {output, residue.kernel + offset * stride_, input == std::max<int64_t>(0, output * stride_ - pad_)};
+SliceRun Slices::Of(int64_t input) const {
+  const Residue& residue = residues_[static_cast<size_t>(input % stride_)];
+  // Kernel offset k of the residue meets output plane `last` - k, if there is one.
+  const int64_t last = input / stride_ - residue.first;
+  const int64_t begin = std::max<int64_t>(0, last - outputs_ + 1), end = std::min(residue.offsets, last + 1);
+  const Slice first{last - begin, residue.kernel + begin * stride_, input == 0};
+  return {std::max<int64_t>(0, end - begin), first, stride_};
 }
 
 }  // namespace canopy::conv::sheets

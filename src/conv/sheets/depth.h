@@ -18,11 +18,23 @@ bool HasDepth(const Geometry& geometry);
 // kernel; and of fewer and longer rows where width has none either.
 ConvProblem DepthAsHeight(const ConvProblem& problem);
 
-// What an input plane meets.
+// An output plane that an input plane meets.
 struct Slice {
   int64_t output = 0;  // plane
   int64_t kernel = 0;  // depth
   bool first = false;  // no input plane before meets that output plane
+};
+
+// All that one meets.
+struct SliceRun {
+  int64_t count = 0;
+  Slice first;       // the others meet an output plane less each,
+  int64_t step = 1;  // under as many depths of the kernel more
+
+  Slice At(int64_t index) const {
+    const int64_t depth = first.kernel + index * step;
+    return {first.output - index, depth, first.first || depth == 0};
+  }
 };
 
 // REQUIRES: no dilation along the depth.
@@ -30,8 +42,7 @@ class Slices {
  public:
   explicit Slices(const Geometry& geometry);
 
-  int64_t CountAt(int64_t input) const { return EndAt(input) - BeginAt(input); }
-  Slice At(int64_t input, int64_t index) const;
+  SliceRun Of(int64_t input) const;
 
   // Of all input planes, and of the one with the fewest, the most.
   int64_t total() const { return total_; }
@@ -39,13 +50,8 @@ class Slices {
   int64_t most() const { return most_; }
 
  private:
-  // Kernel offsets of the input plane's residue whose output planes exist.
-  int64_t BeginAt(int64_t input) const;
-  int64_t EndAt(int64_t input) const;
-  const Residue& ResidueOf(int64_t input) const;
-
   std::vector<Residue> residues_;
-  int64_t stride_ = 1, pad_ = 0, outputs_ = 0;
+  int64_t stride_ = 1, outputs_ = 0;
   int64_t total_ = 0, fewest_ = 0, most_ = 0;
 };
 

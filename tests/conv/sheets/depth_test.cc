@@ -30,8 +30,8 @@ TEST(DepthTest, SlicesAreThePairsOfTheDefinition) {
         if (k < 0 || k >= g.kernel[0]) continue;
         // A slice for every pair, found under whichever index.
         int64_t found = 0;
-        for (int64_t i = 0; i < slices.CountAt(input); ++i) {
-          const Slice slice = slices.At(input, i);
+        for (int64_t i = 0; i < slices.Of(input).count; ++i) {
+          const Slice slice = slices.Of(input).At(i);
           if (slice.output != output || slice.kernel != k) continue;
           ++found;
           EXPECT_EQ(slice.first, k == 0 || input == 0) << "seed " << seed;
@@ -39,7 +39,7 @@ TEST(DepthTest, SlicesAreThePairsOfTheDefinition) {
         EXPECT_EQ(found, 1) << "seed " << seed << ", input " << input << ", output " << output;
         ++count;
       }
-      EXPECT_EQ(slices.CountAt(input), count) << "seed " << seed << ", input " << input;
+      EXPECT_EQ(slices.Of(input).count, count) << "seed " << seed << ", input " << input;
       total += count;
       fewest = std::min(fewest, count);
       most = std::max(most, count);
