@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/cpu.h"
+#include "conv/elements.h"
 
 namespace canopy::conv {
 namespace {
@@ -11,13 +12,24 @@ namespace {
 enum class Forced { kNo, kOff, kOn };
 std::atomic<Forced> g_forced{Forced::kNo};
 
+int64_t ActivationBytes(const ConvProblem& problem, uint8_t computations) {
+  const Geometry& g = problem.geometry;
+  const int64_t input = g.batch * g.input_channels * Volume(g.input_size);
+  const int64_t output = g.batch * g.output_channels * Volume(g.output_size);
+  const bool forward = (computations & kForward) != 0, data = (computations & kBackwardData) != 0;
+  const bool reads_input = (computations & (kForward | kBackwardWeights | kBiasFromInput)) != 0;
+  return output * numerics::ElementBytes(forward ? problem.output_result.dtype : problem.output.dtype) +
+         (reads_input ? input * numerics::ElementBytes(problem.input.dtype) : 0) +
+         (data ? input * numerics::ElementBytes(problem.input_result.dtype) : 0);
+}
+
 }  // namespace
 
-bool OutgrowsCaches(int64_t bytes) {
+bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations) {
   const Forced forced = g_forced.load(std::memory_order_relaxed);
   if (forced != Forced::kNo) return forced == Forced::kOn;
   const int64_t cache = base::Cpu().l3_bytes;
-  return cache > 0 && bytes > cache;
+  return cache > 0 && ActivationBytes(problem, computations) > cache / 2;
 }
 
 ScopedStreams::ScopedStreams(bool use) { g_forced = use ? Forced::kOn : Forced::kOff; }

@@ -7,10 +7,13 @@
 
 #include <cstdint>
 
+#include "conv/problem.h"
+
 namespace canopy::conv {
 
-// Whether a computation over tensors of so many bytes in all leaves nothing of them in the last-level cache.
-bool OutgrowsCaches(int64_t bytes);
+// Whether `computations` (an OR of Computation) over the problem's activations leave little of them in the last-level
+// cache: together they are more than half of it, for it serves other cores, too, and results push operands out.
+bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations);
 
 // While it lives, every computation does, or none. For tests: it changes the whole process; what was planned before
 // stays as it is.

@@ -5,15 +5,15 @@
 
 #include "base/checked_math.h"
 #include "conv/depth_lanes/sheets.h"
+#include "conv/streams.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
 
 constexpr int64_t kEnoughJobs = 32;  // shares out evenly over a few threads
 constexpr int64_t kSheetFloats =
-    32 << 10;  // of all sheets: rows are used again while they are in the first-level cache
-constexpr int64_t kNearBytes = int64_t{16} << 20;  // of all tensors: they stay in an L3 of 32 MiB
-constexpr int64_t kSideBySideBlocks = 4;           // whose vectors of a pixel lie in neighbouring cache lines
+    32 << 10;                             // of all sheets: rows are used again while they are in the first-level cache
+constexpr int64_t kSideBySideBlocks = 4;  // whose vectors of a pixel lie in neighbouring cache lines
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kTransposeWork = 5.5;    // of a vector's way into a sheet, or out of it
@@ -93,8 +93,7 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 
 double DepthStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const bool near = sheets::JointBytes(problem, computations_) <= kNearBytes;
-  const double transpose = near ? kTransposeWork : kFarTransposeWork;
+  const double transpose = OutgrowsCaches(problem, computations_) ? kFarTransposeWork : kTransposeWork;
   const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
     const bool side = SideBySide(operand), plain = problem.IsPlain(operand);
     if (in_place && side && plain) return 0.0;

@@ -100,7 +100,7 @@ void JointStep::Lay(const ConvProblem& problem) {
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   if (!data() || !(in_place_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
-  if (slices_.most() > 1 || !OutgrowsCaches(sheets::JointBytes(problem, computations_))) return false;
+  if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];

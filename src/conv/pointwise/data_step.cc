@@ -6,7 +6,6 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
-#include "conv/elements.h"
 #include "conv/packing/scratch.h"
 #include "conv/streams.h"
 #include "exec/pool.h"
@@ -104,9 +103,7 @@ bool DataStep::Streams(const ConvProblem& problem) const {
   const bool lines = spread_ ? input_.bundle() == 1 && input_.column_stride() == 2
                              : are_lines(plane_) && are_lines(result_.strides[0]) && are_lines(result_.strides[1]);
   if (!lines || (!spread_ && source_channels_ > kStreamedSources)) return false;
-  const Geometry& g = problem.geometry;
-  return OutgrowsCaches(static_cast<int64_t>(sizeof(float)) * g.batch *
-                        (Volume(g.input_size) * g.input_channels + Volume(g.output_size) * g.output_channels));
+  return OutgrowsCaches(problem, problem.computations);  // with what the call's other steps read
 }
 
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {

@@ -3,20 +3,9 @@
 
 #include <new>
 
-#include "conv/elements.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::sheets {
-
-int64_t JointBytes(const ConvProblem& problem, uint8_t computations) {
-  const Geometry& g = problem.geometry;
-  const auto bytes = [&](const Operand& operand, const Extent3& size) {
-    return g.batch * g.groups * Volume(size) * numerics::ElementBytes(operand.dtype);
-  };
-  return bytes(problem.output, g.output_size) +
-         ((computations & kBackwardWeights) != 0 ? bytes(problem.input, g.input_size) : 0) +
-         ((computations & kBackwardData) != 0 ? bytes(problem.input_result, g.input_size) : 0);
-}
 
 void JointWorkspace::Book(int64_t weights, int64_t sums, int64_t thread, plan::WorkspaceLedger* ledger) {
   const int64_t floats = static_cast<int64_t>(sizeof(float));

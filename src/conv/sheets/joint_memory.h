@@ -6,13 +6,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "conv/problem.h"
 #include "plan/workspace_ledger.h"
 
 namespace canopy::conv::sheets {
-
-// Bytes of the activations that passes for `computations` read and write.
-int64_t JointBytes(const ConvProblem& problem, uint8_t computations);
 
 struct JointMemory {
   float *weights, *sums, *scratch;  // scratch: one thread's after another's
