@@ -55,6 +55,13 @@ class DataRun {
   struct Wanted {
     const char *read = nullptr, *write = nullptr;
     int64_t read_bytes = 0, write_bytes = 0;
+
+    // What work [begin, end) of `all` asks for.
+    Wanted Part(int64_t begin, int64_t end, int64_t all) const {
+      const int64_t read_begin = begin * read_bytes / all, write_begin = begin * write_bytes / all;
+      return {read + read_begin, write + write_begin, end * read_bytes / all - read_begin,
+              end * write_bytes / all - write_begin};
+    }
   };
 
   Piece PieceAt(int64_t index) const {
@@ -124,19 +131,19 @@ class DataRun {
     }
   }
 
-  // Planes that lie one behind another, as in dense tensors.
+  // Planes that lie one behind another, as in dense tensors, where a piece is a plane.
   Wanted WantedBy(int64_t group, const Piece& piece, bool more) const {
-    const auto bytes = [&](const Operand& operand, int64_t channels, int64_t rows, int64_t size) {
+    const auto bytes = [&](const Operand& operand, int64_t channels, int64_t size) {
       const int64_t channel = operand.strides[1], row = operand.strides[3];
-      const bool dense = operand.strides[4] == 1 && channel == row * size && rows == size;
+      const bool dense = operand.strides[4] == 1 && channel == row * size && s_.row_blocks_ * s_.column_blocks_ == 1;
       return dense ? channels * channel * numerics::ElementBytes(operand.dtype) : 0;
     };
     Wanted wanted;
     const int64_t source = (group + 1) * s_.source_channels_, result = group * s_.result_channels_;
     wanted.read = source_planes_.Address(source_planes_.PlaneAt(piece.image, source, piece.depth));
     wanted.write = result_planes_.Address(result_planes_.PlaneAt(piece.image, result, piece.depth));
-    if (more) wanted.read_bytes = bytes(s_.source_, s_.source_channels_, s_.rows_, s_.source_size_[1]);
-    wanted.write_bytes = bytes(s_.result_, s_.result_channels_, s_.rows_, s_.result_size_[1]);
+    if (more) wanted.read_bytes = bytes(s_.source_, s_.source_channels_, s_.source_size_[1]);
+    wanted.write_bytes = bytes(s_.result_, s_.result_channels_, s_.result_size_[1]);
     return wanted;
   }
 
@@ -150,12 +157,19 @@ class DataRun {
 
   void Compute(int64_t group, const Piece& piece, const std::vector<Product>& products, const Wanted& wanted,
                const DataScratch& scratch) const {
+    int64_t shifts = 0, done = 0;
+    for (const Product& product : products) shifts += static_cast<int64_t>(product.shifts.size());
+    const int64_t all = std::max<int64_t>(1, shifts * s_.source_channels_);
     for (int64_t c = 0; c < s_.source_channels_; c += s_.chunk_) {
       const int64_t channels = std::min(s_.chunk_, s_.source_channels_ - c);
       for (int64_t k = 0; k < channels; ++k) {
         LoadChannel(group * s_.source_channels_ + c + k, piece, scratch.line, scratch.slab + k * s_.channel_floats_);
       }
-      for (const Product& product : products) Multiply(group, product, c, channels, wanted, scratch);
+      for (const Product& product : products) {
+        const int64_t work = static_cast<int64_t>(product.shifts.size()) * channels;
+        Multiply(group, product, c, channels, wanted.Part(done, done + work, all), scratch);
+        done += work;
+      }
     }
   }
 
