@@ -8,6 +8,7 @@
 #include "conv/nonfinite.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
@@ -37,6 +38,7 @@ class DepthRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        streams_(step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -127,6 +129,7 @@ class DepthRun {
         AddBand(band, index, scratch, Sums(index, segment));
       }
     }
+    if (streams_) kernels::FinishStreams();
   }
 
   Band BandAt(int64_t item, int64_t index) const {
@@ -143,7 +146,8 @@ class DepthRun {
     const auto& strides = p_.input_result.strides;
     const DepthPixels<float> result =
         direct != nullptr ? DepthPixels<float>{direct, strides[3], strides[4]} : PixelsOfSheet(scratch.result);
-    kernels::DepthCall call;
+    kernels::DepthCall call;  // every member is set: cleared at once, it would stall loads of its parts
+    call.streamed = direct != nullptr && streams_;
     call.taps = packed_ + index * block_floats();
     call.sums = sums;
     for (const sheets::Pass& pass : s_.passes_) {
@@ -271,6 +275,7 @@ class DepthRun {
   LineReader weight_;
   SheetWriter input_result_;
   LineWriter weight_result_;
+  bool streams_;                // the input's gradient is written past the caches
   bool data_, weights_, bias_;  // what is wanted now
   std::atomic<int>* nonfinite_;
 };

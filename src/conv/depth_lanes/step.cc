@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/depth_lanes/sheets.h"
 #include "conv/streams.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::depth_lanes {
 namespace {
@@ -42,10 +43,20 @@ DepthStep::DepthStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       lanes_(kernels::DepthLanes().lanes),
       layout_(problem.geometry.batch, problem.geometry.groups, lanes_),
       gaps_(rows_.HasGaps() || columns_.HasGaps()) {
+  streams_ = Streams(problem);
   Cut(problem);
   ShareOut(problem);
   BookWorkspace(problem.geometry, ledger);
   work_ = CountWork(problem);
+}
+
+bool DepthStep::Streams(const ConvProblem& problem) const {
+  const Operand& result = problem.input_result;
+  if (!data() || gaps_ || !SideBySide(result) || result.dtype != numerics::DType::kFloat32) return false;
+  const auto once = [](const sheets::Pass& pass) { return pass.first && pass.last; };
+  if (lanes_ != kernels::kMemoryLineFloats || !std::all_of(passes_.begin(), passes_.end(), once)) return false;
+  const auto whole = [](int64_t stride) { return stride == 1 || stride % kernels::kMemoryLineFloats == 0; };
+  return std::all_of(result.strides.begin(), result.strides.end(), whole) && OutgrowsCaches(problem, computations_);
 }
 
 void DepthStep::Cut(const ConvProblem& problem) {
@@ -116,7 +127,8 @@ double DepthStep::CountWork(const ConvProblem& problem) const {
 std::string DepthStep::Describe() const {
   return std::to_string(layout_.block_groups) + " groups and " + std::to_string(layout_.block_images) +
          " images as lanes, bands of " + std::to_string(band_) + " rows, " + std::to_string(passes_.size()) +
-         " passes, " + std::to_string(chunks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments";
+         " passes, " + std::to_string(chunks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +
+         (streams_ ? ", results past the caches" : "");
 }
 
 }  // namespace canopy::conv::depth_lanes

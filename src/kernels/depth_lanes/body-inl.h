@@ -13,14 +13,18 @@
 
 #include "kernels/depth_lanes/contract.h"
 #include "kernels/joint_planes/taps-inl.h"
+#include "kernels/streams.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <int kRows, int kColumns, bool kData, bool kWeights>
-void DepthPlane(const DepthCall& call) {
+// Pixels of a row whose lines lie far apart: processors do not see on their own which come next.
+inline constexpr int64_t kPixelsAhead = 16;
+
+template <int kRows, int kColumns, bool kData, bool kWeights, bool kStreams>
+void DepthPlaneRows(const DepthCall& call) {
   constexpr int kTaps = kRows * kColumns;
   constexpr int kAtOnce = JointSumsAtOnce(kTaps, 4);  // columns, each with sums of its own
   const JointTag d;
@@ -39,6 +43,8 @@ void DepthPlane(const DepthCall& call) {
     const auto add_columns = [&](auto count) CANOPY_JOINT_LAMBDA {
       for (; left >= count; left -= count) {
         JointEach<count>([&](auto p) CANOPY_JOINT_LAMBDA {
+          if constexpr (kWeights) __builtin_prefetch(x + (p + kPixelsAhead) * x_column, 0, 3);
+          if constexpr (kData && !kStreams) __builtin_prefetch(to + (p + kPixelsAhead) * to_column, 1, 3);
           const JointVec source = kWeights ? hn::LoadU(d, x + p * x_column) : hn::Zero(d);
           JointVec result = kData ? hn::LoadU(d, before + p * before_column) : hn::Zero(d);
           JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
@@ -47,7 +53,11 @@ void DepthPlane(const DepthCall& call) {
             if constexpr (kData) result = hn::MulAdd(tap[t], gradient, result);
             if constexpr (kWeights) sum[p * kTaps + t] = hn::MulAdd(source, gradient, sum[p * kTaps + t]);
           });
-          if constexpr (kData) hn::StoreU(result, d, to + p * to_column);
+          if constexpr (kStreams) {
+            hn::Stream(result, d, to + p * to_column);
+          } else if constexpr (kData) {
+            hn::StoreU(result, d, to + p * to_column);
+          }
         });
         g += count * kJointLanes;
         x += count * x_column;
@@ -65,6 +75,14 @@ void DepthPlane(const DepthCall& call) {
     float* at = call.sums + offset(t);
     hn::StoreU(hn::Add(hn::LoadU(d, at), sum[t]), d, at);
   });
+}
+
+template <int kRows, int kColumns, bool kData, bool kWeights>
+void DepthPlane(const DepthCall& call) {
+  if constexpr (kData && kJointLanes == kMemoryLineFloats) {
+    if (call.streamed) return DepthPlaneRows<kRows, kColumns, kData, kWeights, true>(call);
+  }
+  DepthPlaneRows<kRows, kColumns, kData, kWeights, false>(call);
 }
 
 inline void AddUpPixels(const float* from, int64_t count, float* sum) {

@@ -32,6 +32,7 @@ struct DepthCall {
   const float* taps;
   float* sums;
   int64_t tap_row, tap_column;
+  bool streamed;  // results are written past the caches (kernels/streams.h): a pixel is a whole line of memory
 };
 using DepthFn = void (*)(const DepthCall& call);
 

@@ -109,6 +109,8 @@ inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, 
   }
 }
 
+constexpr int64_t kRowsAhead = 32;  // that begin pages apart, perhaps: processors follow few such at a time
+
 template <Form kForm>
 void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows, int64_t count, float* HWY_RESTRICT to,
               int64_t to_step) {
@@ -117,6 +119,7 @@ void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
   const size_t rest = static_cast<size_t>(count - whole);
   for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
+    __builtin_prefetch(from + kRowsAhead * from_step, 0, 3);
     for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(cv::LoadForm<kForm>(d, from + i), d, to + i);
     if (rest == 0) continue;
     const auto tail = cv::LoadFormN<kForm>(d, from + whole, rest);

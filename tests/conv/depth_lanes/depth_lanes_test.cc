@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/depth_lanes/contract.h"
 #include "kernels/dispatch.h"
+#include "kernels/streams.h"
 #include "tests/conv/joint_gradients.h"
 #include "tests/conv/random_case.h"
 
@@ -67,6 +69,23 @@ TEST_P(DepthLanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
     ExpectGradientClasses(c, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
+}
+
+// Blocks of channels that are whole lines and those that are not, with and without strides.
+TEST_P(DepthLanesAlgorithmTest, WritesTheSamePastTheCaches) {
+  const kernels::ScopedTarget scoped(GetParam());
+  int past = 0;
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    Draw draw(seed);
+    Geometry g = DrawGeometry(&draw);
+    if (seed % 2 == 0) g.groups = g.input_channels = g.output_channels = 16 * draw(1, 3);
+    Case c = PlainCase(g, seed, DType::kFloat32, &draw, {0, 2, 3, 4, 1});
+    const uint8_t wanted = kJointSets[seed % 4];
+    past += RunPastCaches(&c, "depth_lanes", wanted);
+    ExpectGradients(c, wanted, 0, 0, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(past, kernels::DepthLanes().lanes == kernels::kMemoryLineFloats ? 15 : -1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, DepthLanesAlgorithmTest, testing::ValuesIn(kernels::MachineTargets()),

@@ -6,6 +6,7 @@
 
 #include "kernels/depth_lanes/contract.h"
 #include "kernels/dispatch.h"
+#include "kernels/streams.h"
 #include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
@@ -21,7 +22,7 @@ class DepthLanesTest : public testing::TestWithParam<int64_t> {
     const std::vector<float> g = RandomFloats(40000, 1), x = RandomFloats(20000, 2), from = RandomFloats(20000, 3),
                              taps = RandomFloats(20000, 4);
     std::vector<float> result(20000, -5), sums(20000, 1);
-    DepthCall call;
+    DepthCall call{};
     call.g = g.data() + 20000;
     call.g_row = 21 * lanes_;
     call.x = {x.data() + 3, 23 * lanes_ + 1, 2 * lanes_ + 1};
@@ -68,6 +69,39 @@ TEST_P(DepthLanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
         }
       }
     }
+  }
+}
+
+TEST_P(DepthLanesTest, WriteTheSamePastTheCaches) {
+  if (lanes_ != kMemoryLineFloats) GTEST_SKIP() << "a pixel is not a line of memory";
+  const std::vector<float> g = RandomFloats(40000, 1), x = RandomFloats(20000, 2), taps = RandomFloats(5000, 3);
+  alignas(kMemoryLine) constexpr float kZeros[kMostDepthLanes] = {};
+  for (const DepthResults what : {kDepthBoth, kDepthData}) {
+    std::vector<float> results[2];
+    for (const bool streamed : {false, true}) {
+      std::vector<float> memory(20000, -5), sums(5000, 1);
+      float* first = memory.data() + kMemoryLineFloats -
+                     reinterpret_cast<uintptr_t>(memory.data()) / sizeof(float) % kMemoryLineFloats;
+      DepthCall call{};
+      call.g = g.data() + 20000;
+      call.g_row = 21 * lanes_;
+      call.x = {x.data(), 23 * lanes_, 2 * lanes_};
+      call.before = {kZeros, 0, 0};
+      call.result = {first, 29 * lanes_, 3 * lanes_};
+      call.rows = 3;
+      call.columns = 7;
+      call.taps = taps.data();
+      call.sums = sums.data();
+      call.tap_row = 3 * lanes_;
+      call.tap_column = lanes_;
+      call.streamed = streamed;
+      kernels_.kernels[what][3][3](call);
+      FinishStreams();
+      results[streamed].assign(first, first + 15000);
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_NE(results[1][0], -5);
+    EXPECT_EQ(results[1][static_cast<size_t>(lanes_)], -5);
   }
 }
 
