@@ -38,7 +38,7 @@ class DepthRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        streams_(step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
+        far_(step.far_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -66,6 +66,11 @@ class DepthRun {
   struct Band {
     LaneBlock block;
     int64_t depth, first, rows;
+  };
+  // What the kernels of one block ask memory for: of the coming band's rows in all channels part `index` of `count`.
+  struct Share {
+    Band next;
+    int64_t index, count;
   };
 
   int64_t block_floats() const { return g_.taps() * s_.lanes_; }
@@ -126,10 +131,11 @@ class DepthRun {
         if (band.block.lanes() < s_.layout_.block_groups * s_.layout_.block_images) {
           std::fill(scratch.output, scratch.lines, 0.0f);
         }
-        AddBand(band, index, scratch, Sums(index, segment));
+        const Share share{BandAt(std::min(item + 1, last - 1), first), index - first, end - first};
+        AddBand(band, share, index, scratch, Sums(index, segment));
       }
     }
-    if (streams_) kernels::FinishStreams();
+    if (far_) kernels::FinishStreams();
   }
 
   Band BandAt(int64_t item, int64_t index) const {
@@ -137,7 +143,7 @@ class DepthRun {
     return {s_.layout_.At(index, plane / depths), plane % depths, row, std::min(s_.band_, s_.rows_.positions - row)};
   }
 
-  void AddBand(const Band& band, int64_t index, const Scratch& scratch, float* sums) const {
+  void AddBand(const Band& band, const Share& share, int64_t index, const Scratch& scratch, float* sums) const {
     LoadOutput(band, scratch, Bias(sums));
     const int64_t stride = g_.stride[1], first = band.first * stride;
     const PixelRows rows{band.depth, first, std::min(band.rows * stride, g_.input_size[1] - first), g_.input_size[2]};
@@ -147,13 +153,28 @@ class DepthRun {
     const DepthPixels<float> result =
         direct != nullptr ? DepthPixels<float>{direct, strides[3], strides[4]} : PixelsOfSheet(scratch.result);
     kernels::DepthCall call;  // every member is set: cleared at once, it would stall loads of its parts
-    call.streamed = direct != nullptr && streams_;
+    call.far = far_ && (direct != nullptr || !data_);
+    const Band& next = share.next;
+    SetAhead(output_, p_.output, next.first + s_.rows_.after, next.rows, share, &call.ahead[0]);
+    call.ahead[1] = call.ahead[0];
+    if (weights_) SetAhead(input_, p_.input, next.first * stride, next.rows * stride, share, &call.ahead[1]);
     call.taps = packed_ + index * block_floats();
     call.sums = sums;
     for (const sheets::Pass& pass : s_.passes_) {
       AddPass(pass, band, x, result, scratch, call);
+      for (auto& ahead : call.ahead) ahead.from += band.rows * s_.columns_.positions * ahead.step;
     }
     if (data_ && direct == nullptr) input_result_.Store(band.block, rows, scratch.result, scratch.lines);
+  }
+
+  // Rows from `first` on, which follow one another in memory, over all passes.
+  template <class Ahead>
+  void SetAhead(const SheetReader& tensor, const Operand& operand, int64_t first, int64_t rows, const Share& share,
+                Ahead* ahead) const {
+    const int64_t bytes = rows * operand.strides[3] * numerics::ElementBytes(operand.dtype) / share.count;
+    const int64_t pixels = static_cast<int64_t>(s_.passes_.size()) * share.next.rows * s_.columns_.positions;
+    ahead->from = tensor.Address(share.next.block, share.next.depth, first) + share.index * bytes;
+    ahead->step = bytes / pixels + 1;
   }
 
   // Output rows from first - before on that the band reads, and their sum where the bands before did not read them.
@@ -235,6 +256,7 @@ class DepthRun {
         call.x.first += y * call.x.row + i * call.x.column;
         call.before.first += y * call.before.row + i * call.before.column;
         call.result.first += y * call.result.row + i * call.result.column;
+        for (auto& ahead : call.ahead) ahead.from += (y * whole.columns + i) * ahead.step;
         kernel(call);
       }
     }
@@ -275,7 +297,7 @@ class DepthRun {
   LineReader weight_;
   SheetWriter input_result_;
   LineWriter weight_result_;
-  bool streams_;                // the input's gradient is written past the caches
+  bool far_;                    // kernels are those for tensors in memory
   bool data_, weights_, bias_;  // what is wanted now
   std::atomic<int>* nonfinite_;
 };

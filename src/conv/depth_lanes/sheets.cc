@@ -63,6 +63,10 @@ void SheetReader::LoadRun(int64_t element, int64_t count, int64_t channels, cons
   }
 }
 
+const char* SheetReader::Address(const LaneBlock& block, int64_t depth, int64_t row) const {
+  return static_cast<const char*>(reader_.Address(ElementAt(operand_, block, depth, row)));
+}
+
 const float* SheetReader::Direct(const LaneBlock& block, int64_t depth, int64_t row) const {
   return StandsAsVectors(operand_, block) ? reader_.Direct(ElementAt(operand_, block, depth, row), 1) : nullptr;
 }

@@ -37,6 +37,9 @@ class SheetReader {
   void Load(const sheets::LaneBlock& block, const PixelRows& pixels, const int64_t* places, float* lines,
             float* to) const;
 
+  // Where the element of a row's first pixel in the block's first channel lies or would.
+  const char* Address(const sheets::LaneBlock& block, int64_t depth, int64_t row) const;
+
   // The vector of a row's first pixel where whole vectors may be read as they stand, else nullptr.
   const float* Direct(const sheets::LaneBlock& block, int64_t depth, int64_t row) const;
 

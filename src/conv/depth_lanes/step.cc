@@ -15,6 +15,8 @@ constexpr int64_t kEnoughJobs = 32;  // shares out evenly over a few threads
 constexpr int64_t kSheetFloats =
     32 << 10;                             // of all sheets: rows are used again while they are in the first-level cache
 constexpr int64_t kSideBySideBlocks = 4;  // whose vectors of a pixel lie in neighbouring cache lines
+constexpr int64_t kFarFloats =
+    32 << 10;  // of the input in a band of all channels: asked for together, it waits in the L2
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kTransposeWork = 5.5;    // of a vector's way into a sheet, or out of it
@@ -43,20 +45,23 @@ DepthStep::DepthStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       lanes_(kernels::DepthLanes().lanes),
       layout_(problem.geometry.batch, problem.geometry.groups, lanes_),
       gaps_(rows_.HasGaps() || columns_.HasGaps()) {
-  streams_ = Streams(problem);
+  far_ = IsFar(problem);
   Cut(problem);
   ShareOut(problem);
   BookWorkspace(problem.geometry, ledger);
   work_ = CountWork(problem);
 }
 
-bool DepthStep::Streams(const ConvProblem& problem) const {
-  const Operand& result = problem.input_result;
-  if (!data() || gaps_ || !SideBySide(result) || result.dtype != numerics::DType::kFloat32) return false;
-  const auto once = [](const sheets::Pass& pass) { return pass.first && pass.last; };
-  if (lanes_ != kernels::kMemoryLineFloats || !std::all_of(passes_.begin(), passes_.end(), once)) return false;
+bool DepthStep::IsFar(const ConvProblem& problem) const {
   const auto whole = [](int64_t stride) { return stride == 1 || stride % kernels::kMemoryLineFloats == 0; };
-  return std::all_of(result.strides.begin(), result.strides.end(), whole) && OutgrowsCaches(problem, computations_);
+  const auto once = [](const sheets::Pass& pass) { return pass.first && pass.last; };
+  const Operand& result = problem.input_result;
+  if (lanes_ != kernels::kMemoryLineFloats || !SideBySide(problem.output)) return false;
+  if (weights() && !SideBySide(problem.input)) return false;
+  const bool lines = SideBySide(result) && result.dtype == numerics::DType::kFloat32 &&
+                     std::all_of(result.strides.begin(), result.strides.end(), whole) &&
+                     std::all_of(passes_.begin(), passes_.end(), once);
+  return (!data() || (lines && !gaps_)) && OutgrowsCaches(problem, computations_);
 }
 
 void DepthStep::Cut(const ConvProblem& problem) {
@@ -68,7 +73,8 @@ void DepthStep::Cut(const ConvProblem& problem) {
   const int64_t reach = rows_.before + rows_.after;
   const int64_t input_row = g.stride[1] * g.input_size[2] * lanes_;  // of one row of positions
   const int64_t row = row_pitch_ + input_row * ((input_sheet ? 1 : 0) + (result_sheet ? 1 : 0));
-  const int64_t most = std::clamp<int64_t>((kSheetFloats - reach * row_pitch_) / row, 1, rows_.positions);
+  int64_t most = std::clamp<int64_t>((kSheetFloats - reach * row_pitch_) / row, 1, rows_.positions);
+  if (far_) most = std::clamp<int64_t>(kFarFloats / (g.groups * g.stride[1] * g.input_size[2]), 1, most);
   bands_ = base::CeilDiv(rows_.positions, most);
   band_ = base::CeilDiv(rows_.positions, bands_);
   bands_ = base::CeilDiv(rows_.positions, band_);
@@ -84,7 +90,9 @@ void DepthStep::Cut(const ConvProblem& problem) {
 void DepthStep::ShareOut(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
   items_ = layout_.image_blocks * g.output_size[0] * bands_;
-  chunk_ = SideBySide(problem.output) ? std::min(kSideBySideBlocks, layout_.group_blocks) : 1;
+  chunk_ = far_                         ? layout_.group_blocks
+           : SideBySide(problem.output) ? std::min(kSideBySideBlocks, layout_.group_blocks)
+                                        : 1;
   chunks_ = base::CeilDiv(layout_.group_blocks, chunk_);
   segments_ = std::clamp<int64_t>(kEnoughJobs / chunks_, 1, items_);
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
@@ -128,7 +136,7 @@ std::string DepthStep::Describe() const {
   return std::to_string(layout_.block_groups) + " groups and " + std::to_string(layout_.block_images) +
          " images as lanes, bands of " + std::to_string(band_) + " rows, " + std::to_string(passes_.size()) +
          " passes, " + std::to_string(chunks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +
-         (streams_ ? ", results past the caches" : "");
+         (far_ ? ", results past the caches" : "");
 }
 
 }  // namespace canopy::conv::depth_lanes

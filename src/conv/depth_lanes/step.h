@@ -33,8 +33,8 @@ class DepthStep : public Step {
   bool weights() const { return (computations_ & kBackwardWeights) != 0; }
   bool bias() const { return (computations_ & kBiasFromOutput) != 0; }
   int results() const { return (data() ? 1 : 0) + (weights() ? 1 : 0); }
-  // Whether results are better written past the caches, and lie in whole lines.
-  bool Streams(const ConvProblem& problem) const;
+  // Whether tensors come from memory, all of them with channels side by side, and results lie in whole lines.
+  bool IsFar(const ConvProblem& problem) const;
   void Cut(const ConvProblem& problem);
   void ShareOut(const ConvProblem& problem);
   void BookWorkspace(const Geometry& geometry, plan::WorkspaceLedger* ledger);
@@ -46,7 +46,7 @@ class DepthStep : public Step {
   int64_t lanes_ = 1;
   sheets::LaneLayout layout_;
   bool gaps_ = false;             // no kernel offset reaches some residue
-  bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
+  bool far_ = false;              // tensors come from memory; kernels are made for that if results begin with a line
   int64_t row_pitch_ = 0;         // of the output's sheet, in floats
   int64_t front_ = 0;             // floats of zeros before its first row
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves

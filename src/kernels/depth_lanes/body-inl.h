@@ -20,16 +20,14 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Pixels of a row whose lines lie far apart: processors do not see on their own which come next.
-inline constexpr int64_t kPixelsAhead = 16;
-
-template <int kRows, int kColumns, bool kData, bool kWeights, bool kStreams>
+template <int kRows, int kColumns, bool kData, bool kWeights, bool kFar>
 void DepthPlaneRows(const DepthCall& call) {
   constexpr int kTaps = kRows * kColumns;
   constexpr int kAtOnce = JointSumsAtOnce(kTaps, 4);  // columns, each with sums of its own
   const JointTag d;
   const int64_t g_row = call.g_row, x_column = call.x.column;
   const int64_t before_column = call.before.column, to_column = call.result.column;
+  const char *ahead0 = call.ahead[0].from, *ahead1 = call.ahead[1].from;
   JointVec tap[kTaps], sum[kAtOnce * kTaps];
   const auto offset = [&](int t)
                           CANOPY_JOINT_LAMBDA { return t / kColumns * call.tap_row + t % kColumns * call.tap_column; };
@@ -43,8 +41,12 @@ void DepthPlaneRows(const DepthCall& call) {
     const auto add_columns = [&](auto count) CANOPY_JOINT_LAMBDA {
       for (; left >= count; left -= count) {
         JointEach<count>([&](auto p) CANOPY_JOINT_LAMBDA {
-          if constexpr (kWeights) __builtin_prefetch(x + (p + kPixelsAhead) * x_column, 0, 3);
-          if constexpr (kData && !kStreams) __builtin_prefetch(to + (p + kPixelsAhead) * to_column, 1, 3);
+          if constexpr (kFar) {
+            __builtin_prefetch(ahead0, 0, 2);
+            __builtin_prefetch(ahead1, 0, 2);
+            ahead0 += call.ahead[0].step;
+            ahead1 += call.ahead[1].step;
+          }
           const JointVec source = kWeights ? hn::LoadU(d, x + p * x_column) : hn::Zero(d);
           JointVec result = kData ? hn::LoadU(d, before + p * before_column) : hn::Zero(d);
           JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
@@ -53,7 +55,7 @@ void DepthPlaneRows(const DepthCall& call) {
             if constexpr (kData) result = hn::MulAdd(tap[t], gradient, result);
             if constexpr (kWeights) sum[p * kTaps + t] = hn::MulAdd(source, gradient, sum[p * kTaps + t]);
           });
-          if constexpr (kStreams) {
+          if constexpr (kData && kFar) {
             hn::Stream(result, d, to + p * to_column);
           } else if constexpr (kData) {
             hn::StoreU(result, d, to + p * to_column);
@@ -79,8 +81,8 @@ void DepthPlaneRows(const DepthCall& call) {
 
 template <int kRows, int kColumns, bool kData, bool kWeights>
 void DepthPlane(const DepthCall& call) {
-  if constexpr (kData && kJointLanes == kMemoryLineFloats) {
-    if (call.streamed) return DepthPlaneRows<kRows, kColumns, kData, kWeights, true>(call);
+  if constexpr (kJointLanes == kMemoryLineFloats) {
+    if (call.far) return DepthPlaneRows<kRows, kColumns, kData, kWeights, true>(call);
   }
   DepthPlaneRows<kRows, kColumns, kData, kWeights, false>(call);
 }

@@ -32,7 +32,14 @@ struct DepthCall {
   const float* taps;
   float* sums;
   int64_t tap_row, tap_column;
-  bool streamed;  // results are written past the caches (kernels/streams.h): a pixel is a whole line of memory
+  // Where tensors come from memory: results are written past the caches (kernels/streams.h), for a pixel is a whole
+  // line, and on its way the kernel asks for lines that come next, `step` bytes further with each pixel. Their
+  // addresses need not be valid.
+  bool far;
+  struct {
+    const char* from;
+    int64_t step;
+  } ahead[2];
 };
 using DepthFn = void (*)(const DepthCall& call);
 
