@@ -11,12 +11,11 @@
 namespace canopy::conv::depth_lanes {
 namespace {
 
-constexpr int64_t kEnoughJobs = 32;  // shares out evenly over a few threads
-constexpr int64_t kSheetFloats =
-    32 << 10;                             // of all sheets: rows are used again while they are in the first-level cache
-constexpr int64_t kSideBySideBlocks = 4;  // whose vectors of a pixel lie in neighbouring cache lines
-constexpr int64_t kFarFloats =
-    32 << 10;  // of the input in a band of all channels: asked for together, it waits in the L2
+constexpr int64_t kEnoughJobs = 32;           // shares out evenly over a few threads
+constexpr int64_t kSheetFloats = 32 << 10;    // of all sheets: rows are used again while they are in the L1
+constexpr int64_t kSideBySideBlocks = 4;      // whose vectors of a pixel lie in neighbouring cache lines
+constexpr int64_t kFarFloats = 32 << 10;      // of the input in a band of all channels, which waits in the L2
+constexpr int64_t kMostFarSums = 1536 << 10;  // of all segments, each of which has all channels: 6 MiB
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kTransposeWork = 5.5;    // of a vector's way into a sheet, or out of it
@@ -57,7 +56,8 @@ bool DepthStep::IsFar(const ConvProblem& problem) const {
   const auto once = [](const sheets::Pass& pass) { return pass.first && pass.last; };
   const Operand& result = problem.input_result;
   if (lanes_ != kernels::kMemoryLineFloats || !SideBySide(problem.output)) return false;
-  if (weights() && !SideBySide(problem.input)) return false;
+  const int64_t sums = weights() ? problem.geometry.groups * problem.geometry.taps() : 0;
+  if ((weights() && !SideBySide(problem.input)) || kEnoughJobs * sums > kMostFarSums) return false;
   const bool lines = SideBySide(result) && result.dtype == numerics::DType::kFloat32 &&
                      std::all_of(result.strides.begin(), result.strides.end(), whole) &&
                      std::all_of(passes_.begin(), passes_.end(), once);
