@@ -109,7 +109,7 @@ inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, 
   }
 }
 
-constexpr int64_t kRowsAhead = 32;  // that begin pages apart, perhaps: processors follow few such at a time
+constexpr int64_t kRowsAhead = 32;  // of a vector each: processors follow few such at a time, far apart as they may lie
 
 template <Form kForm>
 void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows, int64_t count, float* HWY_RESTRICT to,
@@ -119,7 +119,7 @@ void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
   const size_t rest = static_cast<size_t>(count - whole);
   for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
-    __builtin_prefetch(from + kRowsAhead * from_step, 0, 3);
+    if (count <= lanes) __builtin_prefetch(from + kRowsAhead * from_step, 0, 3);
     for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(cv::LoadForm<kForm>(d, from + i), d, to + i);
     if (rest == 0) continue;
     const auto tail = cv::LoadFormN<kForm>(d, from + whole, rest);
