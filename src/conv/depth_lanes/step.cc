@@ -52,14 +52,14 @@ DepthStep::DepthStep(const ConvProblem& problem, uint8_t computations, plan::Wor
 }
 
 bool DepthStep::IsFar(const ConvProblem& problem) const {
-  const auto whole = [](int64_t stride) { return stride == 1 || stride % kernels::kMemoryLineFloats == 0; };
+  const auto whole = [](int64_t stride) { return stride % kernels::kMemoryLineFloats == 0; };
   const auto once = [](const sheets::Pass& pass) { return pass.first && pass.last; };
   const Operand& result = problem.input_result;
   if (lanes_ != kernels::kMemoryLineFloats || !SideBySide(problem.output)) return false;
   const int64_t sums = weights() ? problem.geometry.groups * problem.geometry.taps() : 0;
   if ((weights() && !SideBySide(problem.input)) || kEnoughJobs * sums > kMostFarSums) return false;
-  const bool lines = SideBySide(result) && result.dtype == numerics::DType::kFloat32 &&
-                     std::all_of(result.strides.begin(), result.strides.end(), whole) &&
+  const bool lines = SideBySide(result) && result.dtype == numerics::DType::kFloat32 && whole(result.strides[0]) &&
+                     std::all_of(result.strides.begin() + 2, result.strides.end(), whole) &&
                      std::all_of(passes_.begin(), passes_.end(), once);
   return (!data() || (lines && !gaps_)) && OutgrowsCaches(problem, computations_);
 }
