@@ -25,11 +25,11 @@ struct Slice {
   bool first = false;  // no input plane before meets that output plane
 };
 
-// All that one meets.
+// All that one meets, each an output plane before the last one's and `step` depths of the kernel further.
 struct SliceRun {
   int64_t count = 0;
-  Slice first;       // the others meet an output plane less each,
-  int64_t step = 1;  // under as many depths of the kernel more
+  Slice first;
+  int64_t step = 1;
 
   Slice At(int64_t index) const {
     const int64_t depth = first.kernel + index * step;
