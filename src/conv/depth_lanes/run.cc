@@ -125,14 +125,14 @@ class DepthRun {
     std::fill(Sums(first, segment), Sums(end, segment), 0.0f);
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
+      const Band next = BandAt(std::min(item + 1, last - 1), first);
       for (int64_t index = first; index < end; ++index) {
         const Band band = BandAt(item, index);
         // Lanes without a plane must not keep another block's, nor what is not finite.
         if (band.block.lanes() < s_.layout_.block_groups * s_.layout_.block_images) {
           std::fill(scratch.output, scratch.lines, 0.0f);
         }
-        const Share share{BandAt(std::min(item + 1, last - 1), first), index - first, end - first};
-        AddBand(band, share, index, scratch, Sums(index, segment));
+        AddBand(band, {next, index - first, end - first}, index, scratch, Sums(index, segment));
       }
     }
     if (far_) kernels::FinishStreams();
@@ -154,10 +154,12 @@ class DepthRun {
         direct != nullptr ? DepthPixels<float>{direct, strides[3], strides[4]} : PixelsOfSheet(scratch.result);
     kernels::DepthCall call;  // every member is set: cleared at once, it would stall loads of its parts
     call.far = far_ && (direct != nullptr || !data_);
-    const Band& next = share.next;
-    SetAhead(output_, p_.output, next.first + s_.rows_.after, next.rows, share, &call.ahead[0]);
-    call.ahead[1] = call.ahead[0];
-    if (weights_) SetAhead(input_, p_.input, next.first * stride, next.rows * stride, share, &call.ahead[1]);
+    call.ahead[0] = call.ahead[1] = {nullptr, 0};
+    if (call.far) {
+      const Band& next = share.next;
+      call.ahead[0] = call.ahead[1] = AheadOf(output_, p_.output, next.first + s_.rows_.after, next.rows, share);
+      if (weights_) call.ahead[1] = AheadOf(input_, p_.input, next.first * stride, next.rows * stride, share);
+    }
     call.taps = packed_ + index * block_floats();
     call.sums = sums;
     for (const sheets::Pass& pass : s_.passes_) {
@@ -168,13 +170,11 @@ class DepthRun {
   }
 
   // Rows from `first` on, which follow one another in memory, over all passes.
-  template <class Ahead>
-  void SetAhead(const SheetReader& tensor, const Operand& operand, int64_t first, int64_t rows, const Share& share,
-                Ahead* ahead) const {
+  kernels::DepthAhead AheadOf(const SheetReader& tensor, const Operand& operand, int64_t first, int64_t rows,
+                              const Share& share) const {
     const int64_t bytes = rows * operand.strides[3] * numerics::ElementBytes(operand.dtype) / share.count;
     const int64_t pixels = static_cast<int64_t>(s_.passes_.size()) * share.next.rows * s_.columns_.positions;
-    ahead->from = tensor.Address(share.next.block, share.next.depth, first) + share.index * bytes;
-    ahead->step = bytes / pixels + 1;
+    return {tensor.Address(share.next.block, share.next.depth, first) + share.index * bytes, bytes / pixels + 1};
   }
 
   // Output rows from first - before on that the band reads, and their sum where the bands before did not read them.

@@ -14,12 +14,11 @@ constexpr int64_t kMostTaps = 4096;  // bounds a thread's sums
 
 }  // namespace
 
-std::string_view Accepts(const ConvProblem& given, Computation computation) {
-  const ConvProblem problem = sheets::DepthAsHeight(given);
+std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const bool data = (computation & kBackwardData) != 0, weights = (computation & kBackwardWeights) != 0;
   const std::string_view refusal = sheets::RefuseJoint(problem, computation);
   if (!refusal.empty()) return refusal;
-  const Geometry& g = problem.geometry;
+  const Geometry g = sheets::DepthAsHeight(problem).geometry;
   if (g.taps() > kMostTaps) return "the kernel is too large";
   if (std::max(g.stride[1], g.stride[2]) > 2) return "the stride is more than 2";
   if (problem.output.strides[4] != 1 || (weights && problem.input.strides[4] != 1) ||

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Few channels: pixels are the lanes of vectors, and every weight is a factor for all of them, or a sum over all.
+#include "conv/sheets/accepts.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -23,9 +25,7 @@ std::string_view AcceptsWeights(const ConvProblem& problem) {
   for (int axis = 0; axis < 3; ++axis) {
     if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
   }
-  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
-    return "the kernel has a depth";
-  }
+  if (const std::string_view refusal = sheets::RefuseDepth(g); !refusal.empty()) return refusal;
   if (problem.input.strides[4] != 1 || problem.output.strides[4] != 1) return "pixels do not lie side by side";
   if (g.stride[2] > 2) return "the stride is more than 2";
   if (g.taps() > kMostTaps || g.group_output_channels() * g.group_input_channels() > kMostSums / g.taps()) {

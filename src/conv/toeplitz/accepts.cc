@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "conv/sheets/accepts.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -21,9 +23,7 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   for (int axis = 0; axis < 3; ++axis) {
     if (std::min({g.input_size[axis], g.output_size[axis], g.kernel[axis]}) <= 0) return "an extent is 0";
   }
-  if (g.kernel[0] != 1 || g.stride[0] != 1 || g.pad_begin[0] != 0 || g.output_size[0] != g.input_size[0]) {
-    return "the kernel has a depth";
-  }
+  if (const std::string_view refusal = sheets::RefuseDepth(g); !refusal.empty()) return refusal;
   if (g.stride[1] != 1 || g.stride[2] != 1) return "the stride is not 1";
   if (g.dilation[1] != 1 || g.dilation[2] != 1) return "the kernel is dilated";
   const int64_t widest = std::max(g.input_size[2], g.output_size[2]);

@@ -15,6 +15,12 @@ struct DepthPixels {
   int64_t row, column;
 };
 
+// What a kernel asks memory for.
+struct DepthAhead {
+  const char* from;
+  int64_t step;
+};
+
 // Every element below is a vector of `lanes` floats, and every step is in floats. With
 //   g(y, x, r, s) = g[(y - r)*g_row + (x - s)*lanes],
 // 0 <= y < rows, 0 <= x < columns, 0 <= r < the kernel's rows, 0 <= s < its columns,
@@ -36,10 +42,7 @@ struct DepthCall {
   // line, and on its way the kernel asks for lines that come next, `step` bytes further with each pixel. Their
   // addresses need not be valid.
   bool far;
-  struct {
-    const char* from;
-    int64_t step;
-  } ahead[2];
+  DepthAhead ahead[2];
 };
 using DepthFn = void (*)(const DepthCall& call);
 
