@@ -25,8 +25,8 @@ class Step {
   // Blocking and partition, for people; one line.
   virtual std::string Describe() const = 0;
 
-  // Time on one core in the units of one multiply-add of 16 FP32 lanes at the peak rate, tails, packing and waste
-  // included: decides between algorithms, and whether a parallel region is worth opening.
+  // Time on one core in multiply-adds of kWorkLanes lanes (work.h), tails, packing and waste included: decides between
+  // algorithms, and whether a parallel region is worth opening.
   virtual double Work() const = 0;
 };
 

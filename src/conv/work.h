@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a problem has to do at least, whatever algorithm does it.
+// What a problem has to do at least, whatever algorithm does it, and the unit that all work is counted in.
 #ifndef CANOPY_CONV_WORK_H_
 #define CANOPY_CONV_WORK_H_
 
 #include "conv/problem.h"
 
 namespace canopy::conv {
+
+// Work is counted in multiply-adds of so many FP32 lanes at the peak rate, whatever the processor's vectors have.
+inline constexpr double kWorkLanes = 16;
 
 // Multiply-adds of the wanted computations whose factors both exist. A kernel offset that falls into the padding is no
 // work, so direct algorithms that multiply zeros stay below 100% of peak. A bias sum multiplies nothing.

@@ -7,6 +7,8 @@
 
 #include "conv/conv.h"
 #include "conv/plan_cache.h"
+#include "kernels/dispatch.h"
+#include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv {
 namespace {
@@ -97,6 +99,33 @@ TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
   const std::string refusals = Refusals(*plan, plan->steps.back());
   EXPECT_NE(refusals.find("; channel_lanes: "), std::string::npos) << refusals;
   for (const PlannedStep& step : plan->steps) EXPECT_FALSE(Refusals(*plan, step).ends_with("; "));
+}
+
+// Work is counted in one unit on every instruction set: vectors half as wide have fewer sums and more calls, but a step
+// that counted its own vectors would take twice as long, and lose to all others.
+TEST(PlanTest, WorkIsCountedAlikeWhateverAVectorHas) {
+  ConvProblem pointwise = Square(64, 28);
+  pointwise.geometry.kernel = {1, 1, 1};
+  pointwise.geometry.pad_begin = {0, 0, 0};
+  pointwise.weight.strides = pointwise.weight_result.strides = {64, 1, 1, 1, 1};
+  for (ConvProblem problem : {Square(64, 28), pointwise, Depthwise(0)}) {
+    for (const Computation computation : {kBackwardData, kBackwardWeights}) {
+      problem.computations = computation;
+      for (int i = 0; i < kAlgorithmCount; ++i) {
+        if (!kAlgorithms[i].accepts(problem, computation).empty()) continue;
+        double wider = 0;
+        for (const int64_t target : kernels::MachineTargets()) {
+          const kernels::ScopedTarget scoped(target);
+          if (kernels::AllGatherTiles().vector_lanes == 1) continue;  // nor registers for sums
+          const double work = BuildPlan(problem, kAlgorithms[i].name)->work;
+          if (wider > 0) {
+            EXPECT_LT(work, 1.7 * wider) << kAlgorithms[i].name << ", " << kernels::TargetName(target);
+          }
+          wider = work;
+        }
+      }
+    }
+  }
 }
 
 TEST(PlanTest, ASmallProblemIsSmallAndALargeOneIsNot) {

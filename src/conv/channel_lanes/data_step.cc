@@ -7,6 +7,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
@@ -125,10 +126,10 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
   cut.slab_pixels = reach.slab_pixels;
   const int64_t chunks = CeilDiv(source_channels_, chunk_);
-  const double channels = static_cast<double>(source_channels_), vectors = static_cast<double>(cut.panels.vectors());
+  const double channels = static_cast<double>(source_channels_), vectors = cut.panels.work();
   const double boxes = static_cast<double>(cut.boxes.count()), blocks = static_cast<double>(cut.panels.blocks());
   const double positions = static_cast<double>(g.batch * size[0] * size[1] * size[2]);
-  const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * 16 /
+  const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * kWorkLanes /
                        static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
   // Channels that lie side by side are copied as they are, else transposed.
@@ -138,14 +139,15 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double store =
       result_.dtype == numerics::DType::kFloat32 || result_.strides[1] == 1 ? kWorkAStore : kWorkAConvertedStore;
   const double results = static_cast<double>(result_channels_);
-  const double weights = static_cast<double>(weight_.taps) * channels * (cut.one_matrix ? results : vectors * 16);
+  const double weights =
+      static_cast<double>(weight_.taps) * channels * (cut.one_matrix ? results : vectors * kWorkLanes);
   const double packed_bytes = weights * sizeof(float) * static_cast<double>(g.groups) / (dot_rate_ > 0 ? 2 : 1);
   cut.packed_once = boxes > 1 && weights > 0 && packed_bytes <= kMostPackedBytes;
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
   cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              weights * (cut.packed_once ? kWorkAPackedWeight + boxes * kWorkAFarWeight : boxes * kWorkAPackedWeight) +
              reach.pixels * blocks * channels * slab_elem +
-             positions * (cut.groups > 1 ? results : vectors * 16) * store +
+             positions * (cut.groups > 1 ? results : vectors * kWorkLanes) * store +
              positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
   cut.work = cut.work * static_cast<double>(g.groups) + static_cast<double>(Jobs(cut, g)) * kWorkAJob;
   return cut;

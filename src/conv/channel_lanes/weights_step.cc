@@ -7,6 +7,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::channel_lanes {
@@ -132,7 +133,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
   cut.chunks = CeilDiv(row_channels_, most_channels);
   cut.chunk = cut.chunks == 0 ? 1 : std::min(row_channels_, RoundUp(CeilDiv(row_channels_, cut.chunks), 4));
   cut.chunks = CeilDiv(row_channels_, cut.chunk);
-  const double all_products = reach.products * static_cast<double>(g.groups * row_channels_ * panels.vectors());
+  const double all_products = reach.products * static_cast<double>(g.groups * row_channels_) * panels.work();
   const int64_t jobs = all_products < kSerialWork ? 1 : CeilDiv(kEnoughJobs, std::max<int64_t>(1, all_boxes.count()));
   if (cut.chunks == 1) cut.groups = GroupsTogether(panels, g.groups, jobs);
   ChooseSegments(g, &cut);
@@ -144,10 +145,10 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
   const packing::Extent4& block = all_boxes.extent();
   const double runs = taps_ == 1 ? 1 : static_cast<double>(std::max<int64_t>(1, block[1] * block[2]));
 
-  const double rows = static_cast<double>(row_channels_), vectors = static_cast<double>(cut.panels.vectors());
+  const double rows = static_cast<double>(row_channels_), vectors = cut.panels.work();
   const double boxes = static_cast<double>(cut.boxes.count()), taps = static_cast<double>(taps_);
   const double positions = boxes * static_cast<double>(cut.boxes.positions());
-  const double lanes = vectors * 16;
+  const double lanes = vectors * kWorkLanes;
   const double calls = boxes * taps * (rows / cut.panels.most_rows() + 0.5 * static_cast<double>(cut.chunks)) * lanes /
                        static_cast<double>(cut.panels.panel_lanes());
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;

@@ -9,6 +9,7 @@
 #include "conv/grid.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::columns {
@@ -110,8 +111,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
   const double pixels = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2]);
   const double rows = static_cast<double>(output_channels_), products = static_cast<double>(groups_);
-  const double vectors = static_cast<double>((lane_blocks_ - 1) * whole_panels_.vectors() + last_panels_.vectors()) *
-                         static_cast<double>(kernels::AllGatherTiles().vector_lanes) / 16;
+  const double vectors = static_cast<double>(lane_blocks_ - 1) * whole_panels_.work() + last_panels_.work();
   const double row_blocks = static_cast<double>(row_blocks_), lane_blocks = static_cast<double>(lane_blocks_);
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
@@ -128,7 +128,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                       (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
                        (plain ? kWorkASlabRow : kWorkAConvertedRow)) /
                       static_cast<double>(std::max<int64_t>(1, strips_.pixels()));
-  const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * 16 /
+  const double calls = products * (rows / whole_panels_.most_rows() + 0.5 * row_blocks) * vectors * kWorkLanes /
                        static_cast<double>(whole_panels_.panel_lanes());
   work_ = pixels * (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
                     terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
@@ -139,7 +139,8 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
           (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +
           (sums_ ? rows * (pixels * kWorkASummedElem + static_cast<double>(strips_.count()) * kWorkASummedRow) : 0) +
           calls * kWorkATileCall + products * rows * vectors * kWorkATileVector +
-          static_cast<double>(segments_) * (rows * vectors * 16 * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
+          static_cast<double>(segments_) *
+              (rows * vectors * kWorkLanes * kWorkAStore + row_blocks * lane_blocks * kWorkAJob);
   work_ *= static_cast<double>(g.groups);
 }
 

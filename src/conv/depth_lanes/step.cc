@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/depth_lanes/sheets.h"
 #include "conv/streams.h"
+#include "conv/work.h"
 #include "kernels/streams.h"
 
 namespace canopy::conv::depth_lanes {
@@ -129,7 +130,8 @@ double DepthStep::CountWork(const ConvProblem& problem) const {
         kRowWork + static_cast<double>(columns_.positions) * (kPixelWork + std::max(kLeastWork, products));
     work += kPassWork * static_cast<double>(bands_) + row * static_cast<double>(rows_.positions);
   }
-  return kOverhead * work * static_cast<double>(layout_.group_blocks * layout_.image_blocks * g.output_size[0]);
+  work *= kOverhead * static_cast<double>(layout_.group_blocks * layout_.image_blocks * g.output_size[0]);
+  return work * static_cast<double>(lanes_) / kWorkLanes;
 }
 
 std::string DepthStep::Describe() const {

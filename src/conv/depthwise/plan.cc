@@ -3,6 +3,7 @@
 
 #include "base/checked_math.h"
 #include "conv/depthwise/step.h"
+#include "conv/work.h"
 
 namespace canopy::conv::depthwise {
 namespace {
@@ -21,8 +22,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   packed_handle_ = ledger->Book("weights as lanes", packed_bytes.ok() ? packed_bytes.value() : -1);
   flags_handle_ =
       ledger->Book("non-finite weights", blocks * layout_.piece_channels() * static_cast<int64_t>(sizeof(int)));
-  work_ = kDataOverhead * (layout_.copy_work() + layout_.choice().work * static_cast<double>(pairs * blocks) *
-                                                     static_cast<double>(layout_.lanes().image_blocks));
+  work_ = kDataOverhead * static_cast<double>(layout_.vector_lanes()) / kWorkLanes *
+          (layout_.copy_work() + layout_.choice().work * static_cast<double>(pairs * blocks) *
+                                     static_cast<double>(layout_.lanes().image_blocks));
 }
 
 std::string DataStep::Describe() const { return layout_.Describe(); }
@@ -51,7 +53,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
   const base::Checked bytes = block_bytes * segments_;
   sums_handle_ = ledger->Book("weight gradients as lanes", bytes.ok() ? bytes.value() : -1);
-  work_ = kWeightsOverhead *
+  work_ = kWeightsOverhead * static_cast<double>(layout_.vector_lanes()) / kWorkLanes *
           (layout_.copy_work() + layout_.choice().work * static_cast<double>(pairs) *
                                      static_cast<double>(lanes.group_blocks) * static_cast<double>(lanes.image_blocks));
 }

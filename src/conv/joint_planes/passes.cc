@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "kernels/joint_planes/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::joint_planes {
 namespace {
@@ -15,11 +16,12 @@ constexpr double kPartWork = 2;  // of a pass, so that the fewest of equals are 
 constexpr double kAddWork = 4;   // of a pass that adds to another's results
 constexpr double kPairAddWork = 6;
 
-// Of a load from two lines of memory. Zen 4 multiplies and loads vectors of a line by halves, of which one straddles.
+// Of an unaligned load: a vector of a line comes from two. Of two halves of a line but one does, and Zen 4 multiplies
+// and loads whole lines by halves.
 double StraddlingWork() {
   const base::CpuFacts& cpu = base::Cpu();
-  const bool halves = cpu.vendor == "AuthenticAMD" && cpu.family == 25 && kernels::JointPlanes().lanes == 16;
-  return halves ? 1.5 : 2.4;
+  const bool halves = cpu.vendor == "AuthenticAMD" && cpu.family == 25;
+  return halves || kernels::JointPlanes().lanes < kernels::kMemoryLineFloats ? 1.5 : 2.4;
 }
 
 double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {

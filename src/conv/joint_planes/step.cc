@@ -7,6 +7,7 @@
 #include "conv/joint_planes/passes.h"
 #include "conv/sheets/sheet.h"
 #include "conv/streams.h"
+#include "conv/work.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/streams.h"
 
@@ -197,7 +198,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
             slices * (kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
                       (in_place_ ? kInPlaceWork : kPassWork) * calls);
   }
-  return kOverhead * work * static_cast<double>(g.groups * g.batch);
+  return kOverhead * work * static_cast<double>(g.groups * g.batch * lanes_) / kWorkLanes;
 }
 
 std::string JointStep::Describe() const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/checked_math.h"
+#include "conv/work.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv::packing {
@@ -41,12 +42,16 @@ class LanePanels {
   }
   // Vectors of all blocks, padding included.
   int64_t vectors() const { return base::CeilDiv(channels_, list_.vector_lanes); }
+  // Of a multiply-add of all of them.
+  double work() const { return static_cast<double>(vectors()) * vector_work(); }
   int vector_lanes() const { return list_.vector_lanes; }
   int most_rows() const { return list_.tiles[wide_ - 1].most_rows; }
-  // Loads that tiles of all vectors make for a row.
-  double LoadsOfARow() const {
+  // Loads that tiles of all vectors make for a row, each of which takes as long as a vector's multiply-add.
+  double LoadWorkOfARow() const {
     const int64_t over = vectors() % wide_;
-    return static_cast<double>(vectors() / wide_) * LoadsOfARow(wide_) + (over == 0 ? 0 : LoadsOfARow(over));
+    const double loads =
+        static_cast<double>(vectors() / wide_) * LoadsOfARow(wide_) + (over == 0 ? 0 : LoadsOfARow(over));
+    return loads * vector_work();
   }
 
  private:
@@ -55,6 +60,8 @@ class LanePanels {
     if (vectors <= kWidest) return std::max<int64_t>(1, vectors);
     return vectors % 3 == 0 || vectors % 2 != 0 ? 3 : 2;
   }
+
+  double vector_work() const { return static_cast<double>(list_.vector_lanes) / kWorkLanes; }
 
   // Of a tile of so many vectors.
   double LoadsOfARow(int64_t wide) const {

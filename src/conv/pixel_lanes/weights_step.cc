@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "conv/sheets/sheet.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
 
@@ -147,7 +148,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   work += static_cast<double>(items_) *
           (vectors * std::max({sums, loads, 8.0 * tiles}) + kTileWork * tiles + kSumWork * sums);
   work += static_cast<double>(segments_) * kReduceWork * sums;
-  return kOverhead * work * static_cast<double>(g.groups);
+  return kOverhead * work * static_cast<double>(g.groups * lanes_) / kWorkLanes;
 }
 
 std::string WeightsStep::Describe() const {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/planes/contract.h"
 
@@ -122,7 +123,8 @@ double DataStep::CountWork(const ConvProblem& problem) const {
   const double column = std::max({products, latency, loads});
   work += static_cast<double>(blocks * vectors_) *
           (static_cast<double>(columns_.taps()) * column + kBlockWork / at_once + 2.0 * static_cast<double>(rows));
-  return kOverhead * work * static_cast<double>(problem.geometry.groups * image_blocks_ * depths_);
+  work *= kOverhead * static_cast<double>(problem.geometry.groups * image_blocks_ * depths_);
+  return work * static_cast<double>(lanes_) / kWorkLanes;
 }
 
 std::string DataStep::Describe() const {

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/planes/contract.h"
 
@@ -132,7 +133,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
     const double loads = static_cast<double>(pass.rows + 2 * pass.columns);
     work += kPassWork + products + steps * std::max({products, loads, 6.0});
   }
-  return kOverhead * work * static_cast<double>(g.groups * items_);
+  return kOverhead * work * static_cast<double>(g.groups * items_ * lanes_) / kWorkLanes;
 }
 
 std::string WeightsStep::Describe() const {

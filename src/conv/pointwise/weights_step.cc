@@ -7,6 +7,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pointwise {
@@ -114,18 +115,18 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
   const double element = (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (unfolded_ ? kWorkAStride : 0);
   const double copied = rows_in_place_ ? 0 : dot_rate_ > 0 ? kWorkACopiedElem : kWorkAConvertedElem;
-  const double rows = static_cast<double>(cut.row_channels), vectors = static_cast<double>(cut.panels.vectors());
+  const double rows = static_cast<double>(cut.row_channels), vectors = cut.panels.work();
   const double vector = cut.tiles_floats() > kLeastRows * kLeastLanes ? kWorkAFarVector : kWorkATileVector;
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
-  const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors * 16 /
-                       static_cast<double>(cut.panels.panel_lanes());
+  const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors *
+                       kWorkLanes / static_cast<double>(cut.panels.panel_lanes());
   const double products =
       dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
-  cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadsOfARow() * kWorkALoad) +
-             pixels * vectors * 16 * blocks * element +
+  cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadWorkOfARow() * kWorkALoad) +
+             pixels * vectors * kWorkLanes * blocks * element +
              pixels * rows * (lane_blocks * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * vector +
-             static_cast<double>(cut.segments) * rows * vectors * 16 * kWorkAStore;
+             static_cast<double>(cut.segments) * rows * vectors * kWorkLanes * kWorkAStore;
   cut.work *= static_cast<double>(g.groups);
   return cut;
 }

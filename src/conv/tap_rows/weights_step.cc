@@ -6,6 +6,7 @@
 
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/lines/contract.h"
 
@@ -143,7 +144,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
           (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0)) +
            kWorkASlabRow) +
       static_cast<double>(segments_) *
-          (vectors * 16 * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob) +
+          (vectors * kWorkLanes * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob) +
       static_cast<double>(output_channels_) * columns *
           (kWorkAStoredElem + kWorkAStoredRow / static_cast<double>(g.kernel[2]));
   work_ *= static_cast<double>(g.groups);

@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "conv/sheets/sheet.h"
 #include "conv/toeplitz/step.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/toeplitz/contract.h"
 
@@ -58,7 +59,8 @@ double ToeplitzStep::CountWork(const ConvProblem& problem) const {
                        rows * (kRowWork + (plain ? 0 : kConversionWork));
   const double block = static_cast<double>(g.kernel[1]) * (kKernelRowWork + static_cast<double>(columns) * 4) +
                        kWeightWork * static_cast<double>(g.taps());
-  return kOverhead * static_cast<double>(g.groups) * (images * image + static_cast<double>(image_blocks_) * block);
+  return kOverhead * static_cast<double>(g.groups * lanes_) / kWorkLanes *
+         (images * image + static_cast<double>(image_blocks_) * block);
 }
 
 std::string ToeplitzStep::Describe() const {

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::winograd {
@@ -250,8 +251,8 @@ double DataStep::TensorBytes(const Geometry& g) const {
 
 double DataStep::EstimateWork(const Geometry& g) const {
   const double points = static_cast<double>(tiling_.points()), terms = static_cast<double>(tiling_.terms());
-  const double sources = static_cast<double>(padded_sources_), vectors = static_cast<double>(panels_.vectors());
-  const double lanes = vectors * static_cast<double>(panels_.vector_lanes());
+  const double sources = static_cast<double>(padded_sources_), vectors = panels_.work();
+  const double lanes = vectors * kWorkLanes;
   const double positions = static_cast<double>(g.batch * result_size_[0] * result_size_[1] * result_size_[2]);
   const double boxes = static_cast<double>(boxes_.count());
   const Extent3 axis_tiles = tiling_.Tiles(phase_size_);
@@ -270,7 +271,7 @@ double DataStep::EstimateWork(const Geometry& g) const {
     kernel_vectors *= static_cast<double>(tiling_.axes[axis].products());
   }
   const double products = sources * vectors *
-                              (tile_products / (vectors == 1 && !small() ? kEfficiencyOfOne : kEfficiency) +
+                              (tile_products / (panels_.vectors() == 1 && !small() ? kEfficiencyOfOne : kEfficiency) +
                                kernel_vectors * kWorkAKernelVector) +
                           points * phases * chunks *
                               (tiles * vectors * kWorkATileVector + calls * kWorkATileCall +
