@@ -5,6 +5,7 @@
 //   RoundVec<rounding, saturate>(d, v)            a multiplicand as the numeric rule wants it
 //   StoreVec<dtype, saturate>(d, v, address)      rounded once, any alignment
 //   StoreVecN<dtype, saturate>(d, v, address, count)
+//   LoadFirst(d, from, count), StoreFirst(v, d, to, count)    likewise, of any type, as they are
 //   LoadForm<form>, LoadFormN<form>               a multiplicand in a form of forms.h: LoadVec and RoundVec
 // d is a float tag of any size. Bits as in numerics/rounding.h, also with flush-to-zero and denormals-are-zero on: all
 // arithmetic is on integers, or on normal numbers only. REQUIRES: the thread rounds to nearest.
@@ -19,6 +20,7 @@
 //
 #include <hwy/highway.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -251,31 +253,52 @@ HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10>(d, v);
 }
 
-// By way of memory where a masked access may touch what it leaves out: slower than many whole vectors.
+// Numbers as they are, of any type: the first `count` of a vector, at most all of them. Where a masked access may touch
+// what it leaves out, by halves that are whole.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* from, size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  constexpr size_t kHalf = hn::MaxLanes(D()) / 2;
+  if constexpr (kHalf == 0) {
+    return count == 0 ? hn::Zero(d) : hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    if (count < kHalf) return hn::ZeroExtendVector(d, LoadFirst(half, from, count));
+    const auto upper = LoadFirst(half, from + kHalf, count - kHalf);
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // or the lower half takes a register meanwhile
+    return hn::Combine(d, upper, hn::LoadU(half, from));
+  }
+#else
+  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+#endif
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* to, size_t count) {
+#if HWY_MEM_OPS_MIGHT_FAULT
+  constexpr size_t kHalf = hn::MaxLanes(D()) / 2;
+  if constexpr (kHalf == 0) {
+    if (count > 0) hn::StoreU(v, d, to);
+  } else {
+    const hn::Half<D> half;
+    if (count < kHalf) return StoreFirst(hn::LowerHalf(half, v), half, to, count);
+    hn::StoreU(hn::LowerHalf(half, v), half, to);
+    StoreFirst(hn::UpperHalf(half, v), half, to + kHalf, count - kHalf);
+  }
+#else
+  hn::BlendedStore(v, hn::FirstN(d, count), d, to);
+#endif
+}
+
 template <DType kType, class D>
 HWY_INLINE hn::Vec<D> LoadVecN(D d, const void* address, size_t count) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN uint8_t buffer[HWY_MAX_BYTES] = {};
-  std::memcpy(buffer, address, count * numerics::ElementBytes(kType));
-  return LoadVec<kType>(d, buffer);
-#else
   const ElementTag<kType, D> elements;
-  return FromElements<kType>(
-      d, hn::MaskedLoad(hn::FirstN(elements, count), elements, static_cast<const Element<kType>*>(address)));
-#endif
+  return FromElements<kType>(d, LoadFirst(elements, static_cast<const Element<kType>*>(address), count));
 }
 
 template <DType kType, bool kSaturate, class D>
 HWY_INLINE void StoreVecN(D d, hn::Vec<D> v, void* address, size_t count) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN uint8_t buffer[HWY_MAX_BYTES];
-  StoreVec<kType, kSaturate>(d, v, buffer);
-  std::memcpy(address, buffer, count * numerics::ElementBytes(kType));
-#else
-  const ElementTag<kType, D> elements;
-  hn::BlendedStore(ToElements<kType, kSaturate>(d, v), hn::FirstN(elements, count), elements,
-                   static_cast<Element<kType>*>(address));
-#endif
+  StoreFirst(ToElements<kType, kSaturate>(d, v), ElementTag<kType, D>(), static_cast<Element<kType>*>(address), count);
 }
 
 template <Form kForm>

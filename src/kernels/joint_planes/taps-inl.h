@@ -31,12 +31,8 @@ using JointTag = hn::CappedTag<float, 16>;
 using JointVec = hn::Vec<JointTag>;
 inline constexpr int64_t kJointLanes = static_cast<int64_t>(hn::MaxLanes(JointTag()));
 
-// Whether vectors may be read and written in part, which costs calls of functions elsewhere.
-#if HWY_MEM_OPS_MIGHT_FAULT
-inline constexpr bool kJointTails = false;
-#else
-inline constexpr bool kJointTails = true;
-#endif
+// Whether vectors may be read and written in part: one number has no parts.
+inline constexpr bool kJointTails = HWY_TARGET != HWY_SCALAR;
 
 // GCC would load what has several products again for each.
 HWY_INLINE JointVec JointOnce(JointVec loaded) {

@@ -32,12 +32,7 @@ inline void FillZero(float* to, int64_t count) {
 // Reads nothing past from[count). REQUIRES: 0 < count < a vector's lanes.
 inline void StoreTail(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {
   const hn::ScalableTag<float> d;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  hn::StoreU(hn::Zero(d), d, to);
-  for (int64_t i = 0; i < count; ++i) to[i] = from[i];
-#else
-  hn::StoreU(hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count)), d, from), d, to);
-#endif
+  hn::StoreU(cv::LoadFirst(d, from, static_cast<size_t>(count)), d, to);
 }
 
 inline void FetchLine(const float* HWY_RESTRICT source, const Segment* HWY_RESTRICT segments, int64_t segment_count,
@@ -93,19 +88,15 @@ inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, 
                     const int64_t* HWY_RESTRICT offsets) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
-  [[maybe_unused]] const auto tail = hn::FirstN(d, static_cast<size_t>(count - whole));
+  const size_t rest = static_cast<size_t>(count - whole);
   for (int64_t r = 0; r < rows; ++r, from += step) {
     float* HWY_RESTRICT row = to + offsets[r];
     for (int64_t i = 0; i < whole; i += lanes) {
       hn::StoreU(hn::Add(hn::LoadU(d, row + i), hn::LoadU(d, from + i)), d, row + i);
     }
-    if (whole == count) continue;
-#if HWY_MEM_OPS_MIGHT_FAULT
-    for (int64_t i = whole; i < count; ++i) row[i] += from[i];
-#else
-    const auto sum = hn::Add(hn::MaskedLoad(tail, d, row + whole), hn::MaskedLoad(tail, d, from + whole));
-    hn::BlendedStore(sum, tail, d, row + whole);
-#endif
+    if (rest == 0) continue;
+    cv::StoreFirst(hn::Add(cv::LoadFirst(d, row + whole, rest), cv::LoadFirst(d, from + whole, rest)), d, row + whole,
+                   rest);
   }
 }
 

@@ -16,13 +16,7 @@ inline float SumLine(const float* line, int64_t count) {
   }
   for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, hn::LoadU(d, line + i));
   if (i < count) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-    HWY_ALIGN float tail[hn::MaxLanes(d)] = {};
-    for (int64_t j = i; j < count; ++j) tail[j - i] = line[j];
-    s1 = hn::Add(s1, hn::Load(d, tail));
-#else
-    s1 = hn::Add(s1, hn::MaskedLoad(hn::FirstN(d, static_cast<size_t>(count - i)), d, line + i));
-#endif
+    s1 = hn::Add(s1, cv::LoadFirst(d, line + i, static_cast<size_t>(count - i)));
   }
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }
@@ -103,13 +97,7 @@ inline float SumBf16Line(const uint16_t* line, int64_t count) {
     i += lanes;
   }
   if (i < count) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-    HWY_ALIGN uint16_t tail[hn::MaxLanes(dh)] = {};
-    std::memcpy(tail, line + i, static_cast<size_t>(count - i) * sizeof(uint16_t));
-    add(hn::Load(dh, tail), s2, s3);
-#else
-    add(hn::MaskedLoad(hn::FirstN(dh, static_cast<size_t>(count - i)), dh, line + i), s2, s3);
-#endif
+    add(cv::LoadFirst(dh, line + i, static_cast<size_t>(count - i)), s2, s3);
   }
   return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
 }

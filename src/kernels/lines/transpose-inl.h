@@ -122,7 +122,6 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
   }
   for (; i < rows; i += kLanes) {
     const int64_t row_count = HWY_MIN(kLanes, rows - i);
-    const auto row_mask = hn::FirstN(d, static_cast<size_t>(row_count));
     for (int64_t j = 0; j < columns; j += kLanes) {
       const int64_t column_count = HWY_MIN(kLanes, columns - j);
       const Element* HWY_RESTRICT corner = from + i * step + j;
@@ -150,10 +149,6 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
         TransposeByElements<kForm>(corner, step, row_count, column_count, to + i, offsets);
         continue;
       }
-#if HWY_MEM_OPS_MIGHT_FAULT
-      (void)row_mask;
-      TransposeByElements<kForm>(corner, step, row_count, column_count, to + i, offsets);
-#else
 #pragma GCC unroll 16
       for (int64_t r = 0; r < kLanes; ++r) {
         v[r] = hn::Zero(d);
@@ -162,9 +157,8 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
       TransposeSquare(d, v);
 #pragma GCC unroll 16
       for (int64_t r = 0; r < kLanes; ++r) {
-        if (r < column_count) hn::BlendedStore(v[r], row_mask, d, to + offsets[r] + i);
+        if (r < column_count) cv::StoreFirst(v[r], d, to + offsets[r] + i, static_cast<size_t>(row_count));
       }
-#endif
     }
   }
 }
