@@ -246,7 +246,7 @@ class DataRun {
     operands.added_step = s_.piece_lanes();
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles]{};
-    const int64_t count = ListTiles(block, panel, c, placed, tiles);
+    const int64_t count = ListTiles(block, panel, c, placed, coming, tiles);
     const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate);
     const bool written = (placed || stored) && !s_.streams_;  // into lines that have to be read first
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
@@ -269,11 +269,10 @@ class DataRun {
         operands.asks = 0;
         if (p >= askers) {
           operands.ahead_line = s_.tiles_[0].lanes * result_bytes;
-          result_asks.Assign(p - askers, result_.Address(NextResults(block, panel, *tile)),
-                             s_.result_.strides[1] * result_bytes, &operands);
+          result_asks.Assign(p - askers, tile->results_coming, s_.result_.strides[1] * result_bytes, &operands);
         } else if (!s_.picked_) {
           operands.ahead_line = s_.tiles_[0].lanes * bytes;
-          pixel_asks.Assign(p, static_cast<const char*>(coming) + tile->at * bytes, stride * bytes, &operands);
+          pixel_asks.Assign(p, tile->coming, stride * bytes, &operands);
         }
         if (written && block.row_panels == 1) AskForResults(block, panel, *tile);
         operands.c = tile->result + row * row_stride;
@@ -284,33 +283,32 @@ class DataRun {
     }
   }
 
-  // Where results like a tile's are for the next pixels, from the block's first channel on.
-  int64_t NextResults(const Block& block, const Panel& panel, const Tile& tile) const {
-    return ResultOffset(block, panel.first + tile.at) + panel.count;
-  }
-
   void AskForResults(const Block& block, const Panel& panel, const Tile& tile) const {
-    const int64_t first = NextResults(block, panel, tile);
+    const int64_t first = ResultOffset(block, panel.first + tile.at) + panel.count;
     for (int64_t row = 0; row < block.channels; ++row) {
       result_.Prefetch(first + row * s_.result_.strides[1], tile.count);
     }
   }
 
-  int64_t ListTiles(const Block& block, const Panel& panel, int64_t c, bool placed, Tile* tiles) const {
-    const int64_t vector = s_.tiles_[0].lanes;
+  int64_t ListTiles(const Block& block, const Panel& panel, int64_t c, bool placed, const void* coming,
+                    Tile* tiles) const {
+    const int64_t vector = s_.tiles_[0].lanes, bytes = numerics::ElementBytes(s_.source_.dtype);
     // The first rows' product copies FP32 pixels on its way: whole vectors, or any where tiles can be split.
     const bool whole = panel.first % s_.plane_ + panel.count <= s_.plane_ && panel.count % vector == 0;
     const bool copied = !s_.picked_ && (whole || s_.splits());
     int64_t listed = 0;
     for (int64_t at = 0; at < panel.count; at += s_.lanes()) {
       const int64_t first = panel.first + at, count = std::min(s_.lanes(), panel.count - at);
+      const int64_t result = s_.spread_ ? 0 : ResultOffset(block, first);
       tiles[listed++] = {at,
                          count,
                          std::min(count, s_.plane_ - first % s_.plane_),
                          copied ? source_.Direct(SourceOffset(block, first, c), 1) : nullptr,
-                         placed ? Results() + ResultOffset(block, first) : panel.results + at,
+                         placed ? Results() + result : panel.results + at,
                          panel.results + at,
-                         &s_.tiles_[base::CeilDiv(count, vector) - 1]};
+                         &s_.tiles_[base::CeilDiv(count, vector) - 1],
+                         static_cast<const char*>(coming) + at * bytes,
+                         result_.Address(result + panel.count)};
     }
     return listed;
   }

@@ -17,6 +17,7 @@ struct Tile {
   float* result;        // of the block's first channel
   const float* added;   // likewise, what was summed before
   const kernels::GatherTiles* kernels;
+  const void *coming, *results_coming;  // what is worked on in its place after the panel: sources, results
 
   // The kernels by rows. `moved`: results go where they belong, and are added up elsewhere. The jumps lead from behind
   // one image's pixels to the next one's.

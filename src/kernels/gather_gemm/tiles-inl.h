@@ -21,15 +21,15 @@ class GatherSums {
     }
   }
 
-  // `row(r)` is where row r's factor stands. The fewer operands wait in registers. Where kTied, for unrolled loops, no
-  // sum leaves its register, and the last kFolded rows' factors are loaded by each multiply-add: an instruction less a
-  // row, for a load more a vector but one.
-  template <bool kTied = false, int kFolded = 0, class Row>
-  __attribute__((always_inline)) void Add(const Row& row, const float* __restrict__ b) {
+  // `row(r)` is where row r's factor stands; load(v), called once for each, is vector v of b. The fewer operands wait
+  // in registers. Where kTied, for unrolled loops, no sum leaves its register, and the last kFolded rows' factors are
+  // loaded by each multiply-add: an instruction less a row, for a load more a vector but one.
+  template <bool kTied = false, int kFolded = 0, class Row, class Load>
+  __attribute__((always_inline)) void Add(const Row& row, const Load& load) {
     if constexpr (kVectors <= kRows || kVectors < 5) {
       V lanes[kVectors];
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) lanes[v] = Math::Load(b + v * kLanes);
+      for (int v = 0; v < kVectors; ++v) lanes[v] = load(v);
 #pragma GCC unroll 16
       for (int r = 0; r < kRows - kFolded; ++r) {
         const V factor = Math::Broadcast(row(r));
@@ -47,7 +47,7 @@ class GatherSums {
       for (int r = 0; r < kRows; ++r) factors[r] = Math::Broadcast(row(r));
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        const V lanes = Math::Load(b + v * kLanes);
+        const V lanes = load(v);
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r) AddProduct<kTied>(factors[r], lanes, &sums_[r][v]);
       }
@@ -152,7 +152,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
     for (int r = 0; r < kRows; ++r) rows[r] = o.a + run.a + o.row_offsets[r];
     const float* __restrict__ b = o.b + run.b;
     for (int64_t i = 0; i < run.terms; ++i) {
-      sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
+      sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
       b += o.b_step;
       if constexpr (kAhead) {
         __builtin_prefetch(ahead);
@@ -187,7 +187,7 @@ void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
       b += kTermsAtOnce * o.b_step;
     }
     for (; i < end; ++i) {
-      sums.Add([&rows, i](int r) { return rows[r] + i; }, b);
+      sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
       b += o.b_step;
     }
   }
@@ -247,12 +247,15 @@ class GatherAdjacentTerms {
   }
 
  private:
+  // Vectors that are copied and multiplied at once, for which masks, or a vector each, would leave too few registers.
+  static constexpr bool kOnTheWay = kCopying && !kSplit && kVectors <= kRows;
   static constexpr int kFolded = !Math::kFolds ? 0 : kVectors == 1 ? kRows : kRows / 4;
 
   __attribute__((always_inline)) void AddTerm(const float** next_a, const float** next_b) {
     const float* __restrict__ a = *next_a;
     const float* __restrict__ b = *next_b;
-    if constexpr (kCopying) {
+    constexpr bool kFirst = kCopying && !kOnTheWay;
+    if constexpr (kFirst) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         const float* from = b + v * Math::kLanes;
@@ -260,7 +263,12 @@ class GatherAdjacentTerms {
         if constexpr (!kSplit) Math::Store(Math::Load(from), copy_ + v * Math::kLanes);
       }
     }
-    sums_.template Add<true, kFolded>([a](int r) { return a + r; }, kCopying && kSplit ? copy_ : b);
+    const auto load = [&](int v) {
+      const typename Math::V lanes = Math::Load((kCopying && kSplit ? copy_ : b) + v * Math::kLanes);
+      if constexpr (kOnTheWay) Math::Store(lanes, copy_ + v * Math::kLanes);
+      return lanes;
+    };
+    sums_.template Add<true, kFolded>([a](int r) { return a + r; }, load);
     if constexpr (kCopying) copy_ += o_.b_copy_step;
     *next_a += a_step_;
     *next_b += b_step_;
