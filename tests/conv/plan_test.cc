@@ -94,6 +94,20 @@ TEST(PlanTest, DirectRulesOutTheFastAlgorithms) {
   EXPECT_STRNE(BuildPlan(problem, kDirect)->steps[0].algorithm->name, "reference");
 }
 
+// docs/accuracy.md: the rarest of very many results would be off too far.
+TEST(PlanTest, VeryManyResultsAreNotMadeBySquares) {
+  for (const int64_t size : {256, 1024}) {
+    ConvProblem problem = Square(64, size);
+    problem.computations = kBackwardData;
+    const std::string plan = Describe(*BuildPlan(problem, "winograd"));
+    const bool squares = plan.find("winograd, 1x4x4 tiles") != std::string::npos;
+    const bool lines = plan.find("winograd, 1x1x4 tiles") != std::string::npos ||
+                       plan.find("winograd, 1x4x1 tiles") != std::string::npos;
+    EXPECT_EQ(squares, size == 256) << plan;
+    EXPECT_EQ(lines, size == 1024) << plan;
+  }
+}
+
 TEST(PlanTest, RefusalsAreAListWithoutALooseEnd) {
   const std::unique_ptr<Plan> plan = BuildPlan(Square(8, 9), nullptr);
   const std::string refusals = Refusals(*plan, plan->steps.back());
