@@ -29,7 +29,7 @@ class DataRun {
         output_pairs_(buffers.output, p_.output.dtype, p_.rule),
         weight_pairs_(buffers.weight, p_.weight.dtype, p_.rule),
         result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {
-    in_place_ = s_.batch_ == 1 && s_.dot_rate_ == 0 && output_.Direct(0, 1) != nullptr;
+    in_place_ = s_.batch_ == 1 && calls() == 1 && s_.dot_rate_ == 0 && output_.Direct(0, 1) != nullptr;
   }
 
   void Run() const {
@@ -47,26 +47,48 @@ class DataRun {
  private:
   int64_t rows() const { return s_.batch_ * s_.pixels_; }
 
-  // packed[group][term][image, pixel]
+  // Rows of a tile call.
+  struct Rows {
+    int64_t first, count;
+  };
+  int64_t calls() const { return base::CeilDiv(rows(), s_.blocks_.most_rows()); }
+  Rows RowsOf(int64_t call) const {
+    const int64_t first = call * rows() / calls();
+    return {first, (call + 1) * rows() / calls() - first};
+  }
+
+  // packed[group][call][term][row of the call]: a call's factors are read in the order in which they stand.
   void PackOutput(int64_t group, int64_t job) const {
-    const int64_t terms = s_.Terms(s_.output_channels_), end = std::min(terms, (job + 1) * kTermsAJob);
-    const auto& strides = p_.output.strides;
-    const int64_t first = job * kTermsAJob, offset = (group * s_.output_channels_ + first) * strides[1];
-    const float* channels = output_.Direct(offset, strides[1]);
-    if (s_.pixels_ == 1 && !s_.paired() && channels != nullptr) {
-      return kernels::Lines().interleave(channels, strides[0], s_.batch_, end - first,
-                                         packed_ + (group * terms + first) * rows());
+    const int64_t terms = s_.Terms(s_.output_channels_), first = job * kTermsAJob;
+    const int64_t count = std::min(terms - first, kTermsAJob);
+    for (int64_t call = 0; call < calls(); ++call) {
+      const Rows of = RowsOf(call);
+      PackRows(group, {first, count}, of, packed_ + group * terms * rows() + of.first * terms + first * of.count);
     }
-    for (int64_t term = first; term < end; ++term) {
-      const int64_t k = term * s_.a_term(), channel = group * s_.output_channels_ + k;
-      float* to = packed_ + (group * terms + term) * rows();
-      for (int64_t n = 0; n < s_.batch_; ++n, to += s_.pixels_) {
-        const int64_t offset = n * strides[0] + channel * strides[1];
-        if (s_.dot_rate_ > 0) {
-          output_pairs_.FetchLine(offset, strides[1], k + 1 == s_.output_channels_, 1, s_.pixels_, to);
-        } else {
-          output_.FetchRun(offset, s_.pixels_, to);
-        }
+  }
+
+  struct TermRange {
+    int64_t first, count;
+  };
+
+  void PackRows(int64_t group, const TermRange& terms, const Rows& of, float* to) const {
+    const auto& strides = p_.output.strides;
+    const int64_t channel = group * s_.output_channels_ + terms.first * s_.a_term();
+    const float* channels = output_.Direct(channel * strides[1], strides[1]);
+    if (s_.pixels_ == 1 && !s_.paired() && channels != nullptr) {
+      return kernels::Lines().interleave(channels + of.first * strides[0], strides[0], of.count, terms.count, to);
+    }
+    for (int64_t row = of.first, run; row < of.first + of.count; row += run, to += run) {
+      const int64_t pixel = row % s_.pixels_;
+      run = std::min(of.first + of.count - row, s_.pixels_ - pixel);
+      const int64_t offset = row / s_.pixels_ * strides[0] + pixel + channel * strides[1];
+      if (s_.dot_rate_ == 0) {
+        output_.CopyRows(offset, strides[1], terms.count, run, to, of.count);
+        continue;
+      }
+      for (int64_t i = 0; i < terms.count; ++i) {
+        const bool alone = (terms.first + i) * s_.a_term() + 1 == s_.output_channels_;
+        output_pairs_.FetchLine(offset + i * s_.a_term() * strides[1], strides[1], alone, 1, run, to + i * of.count);
       }
     }
   }
@@ -150,8 +172,8 @@ class DataRun {
     operands.runs = &run;
     operands.run_count = 1;
     operands.a = in_place_ ? output_.Direct(channel * p_.output.strides[1], 1)
-                           : packed_ + (block.group * s_.Terms(s_.output_channels_) + s_.Terms(k)) * rows();
-    operands.a_step = in_place_ ? p_.output.strides[1] : rows();
+                           : packed_ + block.group * s_.Terms(s_.output_channels_) * rows();
+    operands.a_step = p_.output.strides[1];
     operands.b_copy = scratch.weights;
     operands.b_copy_step = panel;
     operands.result_offsets = scratch.result_offsets;
@@ -168,30 +190,32 @@ class DataRun {
       // Meanwhile the next panel: output channels are too far apart for the processor to foresee.
       const bool more = !s_.paired() && lane + panel < of.end;
       const void* coming = more ? weight_.Address(offset + lane + panel) : nullptr;
-      MultiplyPanel(s_.blocks_.tiles(lanes), operands, direct, coming, k > 0);
+      MultiplyPanel(s_.blocks_.tiles(lanes), operands, k, direct, coming);
     }
   }
 
-  // A panel of weights in place, which the first pixels' product copies on its way, or of packed ones. `coming` is the
-  // next panel, nullptr where there is none.
-  void MultiplyPanel(const kernels::GatherTiles& tiles, const kernels::GatherOperands& panel, const float* in_place,
-                     const void* coming, bool accumulate) const {
-    const int64_t calls = base::CeilDiv(rows(), s_.blocks_.most_rows());
+  // A panel of weights in place, which the first pixels' product copies on its way, or of packed ones, of output
+  // channels from `k`. `coming` is the next panel, nullptr where there is none.
+  void MultiplyPanel(const kernels::GatherTiles& tiles, const kernels::GatherOperands& panel, int64_t k,
+                     const float* in_place, const void* coming) const {
     const int64_t step = p_.weight.strides[0] * numerics::ElementBytes(p_.weight.dtype);
-    const packing::Asks asks(panel.runs[0].terms, calls, packing::AskTimes(panel.runs[0].terms));
-    for (int64_t call = 0; call < calls; ++call) {
-      const int64_t first = call * rows() / calls, count = (call + 1) * rows() / calls - first;
+    const packing::Asks asks(panel.runs[0].terms, calls(), packing::AskTimes(panel.runs[0].terms));
+    for (int64_t call = 0; call < calls(); ++call) {
+      const Rows of = RowsOf(call);
       const bool copying = call == 0 && in_place != nullptr;
       kernels::GatherOperands operands = panel;
-      operands.a += first;
-      operands.result_offsets += first;
+      if (!in_place_) {
+        operands.a += of.first * s_.Terms(s_.output_channels_) + s_.Terms(k) * of.count;
+        operands.a_step = of.count;
+      }
+      operands.result_offsets += of.first;
       if (coming != nullptr) asks.Assign(call, coming, step, &operands);
       if (copying) {
         operands.b = in_place;
         operands.b_step = p_.weight.strides[0];
       }
-      const kernels::GatherGemmFn* by_rows = copying && calls > 1 ? +tiles.adjacent_copying : +tiles.adjacent;
-      by_rows[count](operands, accumulate);
+      const kernels::GatherGemmFn* by_rows = copying && calls() > 1 ? +tiles.adjacent_copying : +tiles.adjacent;
+      by_rows[of.count](operands, k > 0);
     }
   }
 
