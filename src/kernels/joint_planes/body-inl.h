@@ -21,14 +21,14 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kBefore>
+template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kBefore, bool kTails>
 void JointImages(const JointCall& call) {
   using Element = cv::FormElement<kForm>;
   using Taps = JointTaps<kForm, kRows, kColumns, kData, kWeights>;
   constexpr int64_t kLineBytes = 64;
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
-  const int64_t last_lanes = kJointTails ? call.last_lanes : 0, g_row = call.g.row, x_row = call.x.row / kBytes;
+  const int64_t last_lanes = kTails ? call.last_lanes : 0, g_row = call.g.row, x_row = call.x.row / kBytes;
   const int64_t before_row = call.before.row, to_row = call.result.row / kBytes;
   const int64_t whole = (call.vectors - (last_lanes > 0 ? 1 : 0)) * kJointLanes;
   const int64_t step0 = call.ahead[0].step, step1 = call.ahead[1].step, step2 = call.ahead[2].step;
@@ -66,7 +66,7 @@ void JointImages(const JointCall& call) {
     const auto add_rows = [&](auto count) CANOPY_JOINT_LAMBDA {
       for (; left >= count; left -= count) {
         for (int64_t i = 0; i < whole; i += kJointLanes) add(count, std::false_type(), i);
-        if constexpr (kJointTails) {
+        if constexpr (kTails) {
           if (last_lanes > 0) add(count, std::true_type(), whole);
         }
         g += count * g_row;
@@ -82,12 +82,20 @@ void JointImages(const JointCall& call) {
   if constexpr (kWeights) taps.StoreSums(call);
 }
 
+template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kTails>
+void JointTailedPlane(const JointCall& call) {
+  if constexpr (kData && !kJointHalf<kForm>) {
+    if (call.before.first != nullptr) return JointImages<kForm, kRows, kColumns, kData, kWeights, true, kTails>(call);
+  }
+  JointImages<kForm, kRows, kColumns, kData, kWeights, false, kTails>(call);
+}
+
 template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights>
 void JointPlane(const JointCall& call) {
-  if constexpr (kData && !kJointHalf<kForm>) {
-    if (call.before.first != nullptr) return JointImages<kForm, kRows, kColumns, kData, kWeights, true>(call);
+  if constexpr (kJointTailsApart) {
+    if (call.last_lanes == 0) return JointTailedPlane<kForm, kRows, kColumns, kData, kWeights, false>(call);
   }
-  JointImages<kForm, kRows, kColumns, kData, kWeights, false>(call);
+  JointTailedPlane<kForm, kRows, kColumns, kData, kWeights, kJointTails>(call);
 }
 
 // ---- the list ------------------------------------------------------------------------------------------------------
