@@ -260,12 +260,15 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* from, size_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT
   constexpr size_t kHalf = hn::MaxLanes(D()) / 2;
   if constexpr (kHalf == 0) {
-    return count == 0 ? hn::Zero(d) : hn::LoadU(d, from);
+    T number{};  // Highway's vectors of one number want it aligned
+    if (count > 0) std::memcpy(&number, from, sizeof(number));
+    return hn::Set(d, number);
   } else {
     const hn::Half<D> half;
     if (count < kHalf) return hn::ZeroExtendVector(d, LoadFirst(half, from, count));
     const auto upper = LoadFirst(half, from + kHalf, count - kHalf);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // or the lower half takes a register meanwhile
+    if constexpr (kHalf == 1) return hn::Combine(d, upper, LoadFirst(half, from, 1));
     return hn::Combine(d, upper, hn::LoadU(half, from));
   }
 #else
@@ -274,15 +277,17 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* from, size_t count) {
 }
 
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* to, size_t count) {
+HWY_INLINE void StoreFirst(hn::Vec<D> v, [[maybe_unused]] D d, T* to, size_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT
   constexpr size_t kHalf = hn::MaxLanes(D()) / 2;
   if constexpr (kHalf == 0) {
-    if (count > 0) hn::StoreU(v, d, to);
+    const T number = hn::GetLane(v);
+    if (count > 0) std::memcpy(to, &number, sizeof(number));
   } else {
     const hn::Half<D> half;
     if (count < kHalf) return StoreFirst(hn::LowerHalf(half, v), half, to, count);
-    hn::StoreU(hn::LowerHalf(half, v), half, to);
+    if constexpr (kHalf == 1) StoreFirst(hn::LowerHalf(half, v), half, to, 1);
+    if constexpr (kHalf > 1) hn::StoreU(hn::LowerHalf(half, v), half, to);
     StoreFirst(hn::UpperHalf(half, v), half, to + kHalf, count - kHalf);
   }
 #else

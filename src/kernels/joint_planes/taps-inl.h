@@ -34,9 +34,9 @@ inline constexpr int64_t kJointLanes = static_cast<int64_t>(hn::MaxLanes(JointTa
 // Whether vectors may be read and written in part: one number has no parts.
 inline constexpr bool kJointTails = HWY_TARGET != HWY_SCALAR;
 
-// Whether planes without such vectors have kernels of their own: moved by halves they take a twentieth of the time,
-// also where there are none.
-inline constexpr bool kJointTailsApart = kJointTails && HWY_MEM_OPS_MIGHT_FAULT;
+// Whether planes without such vectors have kernels of their own: moved by halves, parts take a twentieth of the time
+// also where there are none. Older instruction sets are not worth their size.
+inline constexpr bool kJointTailsApart = HWY_TARGET == HWY_AVX2;
 
 // GCC would load what has several products again for each.
 HWY_INLINE JointVec JointOnce(JointVec loaded) {
