@@ -253,6 +253,22 @@ HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10>(d, v);
 }
 
+// One number of any alignment, which Highway wants aligned where it is a float.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> LoadOne(D d, const T* from) {
+  if constexpr (!std::is_same_v<T, float>) return hn::LoadU(d, from);
+  T number;
+  std::memcpy(&number, from, sizeof(number));
+  return hn::Set(d, number);
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void StoreOne(hn::Vec<D> v, D d, T* to) {
+  if constexpr (!std::is_same_v<T, float>) return hn::StoreU(v, d, to);
+  const T number = hn::GetLane(v);
+  std::memcpy(to, &number, sizeof(number));
+}
+
 // Numbers as they are, of any type: the first `count` of a vector, at most all of them. Where a masked access may touch
 // what it leaves out, by halves that are whole.
 template <class D, class T = hn::TFromD<D>>
@@ -260,15 +276,13 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* from, size_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT
   constexpr size_t kHalf = hn::MaxLanes(D()) / 2;
   if constexpr (kHalf == 0) {
-    T number{};  // Highway's vectors of one number want it aligned
-    if (count > 0) std::memcpy(&number, from, sizeof(number));
-    return hn::Set(d, number);
+    return count == 0 ? hn::Zero(d) : LoadOne(d, from);
   } else {
     const hn::Half<D> half;
     if (count < kHalf) return hn::ZeroExtendVector(d, LoadFirst(half, from, count));
     const auto upper = LoadFirst(half, from + kHalf, count - kHalf);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // or the lower half takes a register meanwhile
-    if constexpr (kHalf == 1) return hn::Combine(d, upper, LoadFirst(half, from, 1));
+    if constexpr (kHalf == 1) return hn::Combine(d, upper, LoadOne(half, from));
     return hn::Combine(d, upper, hn::LoadU(half, from));
   }
 #else
@@ -277,16 +291,15 @@ HWY_INLINE hn::Vec<D> LoadFirst(D d, const T* from, size_t count) {
 }
 
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void StoreFirst(hn::Vec<D> v, [[maybe_unused]] D d, T* to, size_t count) {
+HWY_INLINE void StoreFirst(hn::Vec<D> v, D d, T* to, size_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT
   constexpr size_t kHalf = hn::MaxLanes(D()) / 2;
   if constexpr (kHalf == 0) {
-    const T number = hn::GetLane(v);
-    if (count > 0) std::memcpy(to, &number, sizeof(number));
+    if (count > 0) StoreOne(v, d, to);
   } else {
     const hn::Half<D> half;
     if (count < kHalf) return StoreFirst(hn::LowerHalf(half, v), half, to, count);
-    if constexpr (kHalf == 1) StoreFirst(hn::LowerHalf(half, v), half, to, 1);
+    if constexpr (kHalf == 1) StoreOne(hn::LowerHalf(half, v), half, to);
     if constexpr (kHalf > 1) hn::StoreU(hn::LowerHalf(half, v), half, to);
     StoreFirst(hn::UpperHalf(half, v), half, to + kHalf, count - kHalf);
   }
