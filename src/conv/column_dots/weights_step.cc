@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
 
@@ -73,7 +74,7 @@ void WeightsStep::Cut(const Geometry& g) {
 
 double WeightsStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const double scale = static_cast<double>(lanes_) / 16;
+  const double scale = static_cast<double>(lanes_) / kWorkLanes;
   const double outputs = static_cast<double>(outputs_), lines = static_cast<double>(columns());
   const double pieces = static_cast<double>(pieces_.count()), pixels = static_cast<double>(pieces_.plane * g.batch);
   const double vectors = static_cast<double>(g.batch * CeilDiv(pieces_.plane, lanes_)) * scale;

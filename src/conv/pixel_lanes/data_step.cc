@@ -8,6 +8,7 @@
 #include "base/checked_math.h"
 #include "conv/packing/scratch.h"
 #include "conv/sheets/sheet.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pixel_lanes {
@@ -237,7 +238,7 @@ double DataStep::ProductWork(const std::vector<Product>& products) const {
   for (const Product& product : products) {
     const int width = product.vectors;
     const double vectors = static_cast<double>(CeilDiv(Positions(), int64_t{tiles_.vector_lanes}));
-    const double lanes = static_cast<double>(tiles_.vector_lanes) / 16;
+    const double lanes = static_cast<double>(tiles_.vector_lanes) / kWorkLanes;
     const double rounds = static_cast<double>(CeilDiv(Rows(product), int64_t{tiles_.tiles[width - 1].most_rows}));
     const double terms = static_cast<double>(product.shifts.size()) * static_cast<double>(source_channels_);
     const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::pixel_rows {
@@ -64,7 +65,7 @@ void DataStep::ListSlices(const Geometry& g) {
 }
 
 void DataStep::CountWork(const Geometry& g) {
-  const double scale = static_cast<double>(kernels_.lanes) / 16;
+  const double scale = static_cast<double>(kernels_.lanes) / kWorkLanes;
   const double calls = static_cast<double>(g.batch * g.input_size[0] * bands_ * tiles_ * blocks_) *
                        static_cast<double>(CeilDiv(output_channels_, chunk_));
   const double vectors = static_cast<double>(g.batch * g.input_size[0] * bands_ * rows_ * tiles_ * blocks_) * scale;

@@ -8,6 +8,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/packing/scratch.h"
 #include "conv/streams.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/streams.h"
 
@@ -140,7 +141,8 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double lanes =
       static_cast<double>(pieces.images * (std::max<int64_t>(0, pieces.a_plane - 1) * RoundUp(pieces.pixels, vector) +
                                            RoundUp(last, vector)));
-  const double blocks = static_cast<double>(cut.blocks), rows = static_cast<double>(cut.block), vectors = lanes / 16;
+  const double blocks = static_cast<double>(cut.blocks), rows = static_cast<double>(cut.block),
+               vectors = lanes / kWorkLanes;
   const double sources = static_cast<double>(source_channels_);
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : sources;
   const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));

@@ -120,7 +120,7 @@ void WeightsStep::ChooseSegments(const Geometry& g) {
 
 void WeightsStep::CountWork(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
-  const double scale = static_cast<double>(tiles_.vector_lanes) / 16;
+  const double scale = static_cast<double>(tiles_.vector_lanes) / kWorkLanes;
   const double pixels = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2]);
   const double vectors = static_cast<double>(CeilDiv(output_block_, tiles_.vector_lanes) * output_blocks_) * scale;
   const double columns = static_cast<double>(input_channels_ * taps_ + (bias_ ? 1 : 0)),

@@ -5,6 +5,7 @@
 
 #include "conv/bf16_dot.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::weight_lanes {
@@ -64,7 +65,7 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const double term = dot_rate_ > 0 ? 1 / dot_rate_ : 1;
   const double chunks = static_cast<double>(CeilDiv(output_channels_, chunk_));
   const double panels = lanes / static_cast<double>(blocks_.panel_lanes()) + 0.5 * static_cast<double>(blocks_.count());
-  const double vectors = panels * static_cast<double>(blocks_.panel_lanes()) / 16;
+  const double vectors = panels * static_cast<double>(blocks_.panel_lanes()) / kWorkLanes;
   const double calls = static_cast<double>(CeilDiv(batch_ * pixels_, blocks_.most_rows()));
   const double planes = static_cast<double>(g.batch * g.group_input_channels() * g.input_size[0]);
   const double height = static_cast<double>(g.input_size[1]);

@@ -7,6 +7,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::weight_lanes {
@@ -60,7 +61,7 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   const double lanes = inputs * static_cast<double>(taps_), images = static_cast<double>(batch_);
   const double term = dot_rate_ > 0 ? 2 / dot_rate_ : 1;
   const double panels = lanes / static_cast<double>(blocks_.panel_lanes()) + 0.5 * static_cast<double>(blocks_.count());
-  const double vectors = panels * static_cast<double>(blocks_.panel_lanes()) / 16;
+  const double vectors = panels * static_cast<double>(blocks_.panel_lanes()) / kWorkLanes;
   const double calls = panels * static_cast<double>(CeilDiv(output_channels_, blocks_.most_rows()));
   const double slab_rows = static_cast<double>(slab_.extent[0] * slab_.extent[1]);
   const double columns =
