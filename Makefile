@@ -8,6 +8,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 ifneq ($(shell command -v ccache 2>/dev/null),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+# Without this it leaves out what has precompiled headers.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 endif
 
 .DEFAULT_GOAL := help

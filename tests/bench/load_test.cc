@@ -12,7 +12,7 @@
 namespace canopy::bench {
 namespace {
 
-std::string Folder(const std::string& file) { return std::string(CANOPY_BENCH_FOLDER) + "/" + file; }
+std::string Folder(const std::string& file) { return CANOPY_BENCH_FOLDER "/" + file; }
 
 std::vector<BenchCase> LoadText(const std::string& text) {
   const testing_support::ScratchFolder folder;
