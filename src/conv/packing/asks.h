@@ -24,9 +24,10 @@ class Asks {
         at_once_(base::CeilDiv(share_, std::max<int64_t>(1, times))) {}
 
   // Has a call ask for its share of the addresses, perhaps for some of the next one's, too: they are `step` bytes
-  // apart.
+  // apart. Further panels of the same call count as calls.
   void Assign(int64_t call, const void* from, int64_t step, kernels::GatherOperands* operands) const {
     operands->ahead = static_cast<const char*>(from) + call * share_ * step;
+    operands->ahead_panel = share_ * step;
     operands->ahead_step = step;
     operands->asks = at_once_;
   }

@@ -14,8 +14,10 @@
 namespace canopy::conv::pointwise {
 namespace {
 
-constexpr int64_t kPackedTogether = 32;  // source channels: their weights stay in the L1 for all panels of rows
-constexpr int64_t kInPlaceTiles = 4;     // of a plane, from where on results of many sources are added up in place
+constexpr int64_t kPackedTogether = 32;         // source channels: their weights stay in the L1 for all panels of rows
+constexpr int64_t kNearWeightFloats = 4 << 10;  // of the row panels of one call: 16 KiB of the L1
+constexpr int64_t kNearResultFloats = 2 << 10;  // likewise, of results that leave it afterwards
+constexpr int64_t kInPlaceTiles = 4;  // of a plane, from where on results of many sources are added up in place
 
 }  // namespace
 
@@ -57,7 +59,9 @@ class DataRun {
     int64_t group, first, channels;  // result channels of the group
     int64_t row_panels;              // that they are cut into
 
-    int64_t first_row(int64_t panel) const { return panel * channels / row_panels; }
+    // The first ones have a row more where they are not all alike.
+    int64_t longer() const { return channels % row_panels; }
+    int64_t first_row(int64_t panel) const { return panel * (channels / row_panels) + std::min(panel, longer()); }
   };
   struct Panel {
     int64_t first, count;  // pixels
@@ -257,10 +261,21 @@ class DataRun {
     const packing::Asks pixel_asks(sources, askers, times);
     const packing::Asks result_asks(block.channels, block.row_panels - askers, times);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
-    for (int64_t p = 0; p < block.row_panels; ++p) {
+    // Panels of one call: as many as leave the L1 to others, the first one's for itself where it copies.
+    const int64_t near = std::min(kNearWeightFloats / std::max<int64_t>(1, s_.rows() * run.terms),
+                                  stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.row_panels);
+    const int64_t ends[] = {tiles[0].source != nullptr ? 1 : 0, block.longer(), askers, block.row_panels};
+    for (int64_t p = 0, next; p < block.row_panels; p = next) {
+      next = std::min(block.row_panels, p + std::max<int64_t>(1, near));
+      for (const int64_t end : ends) {
+        if (p < end) next = std::min(next, end);
+      }
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
       operands.a = weights + row * run.terms;
       operands.a_step = rows;
+      operands.panels = next - p;
+      operands.a_panel = rows * run.terms;
+      operands.c_panel = rows * row_stride;
       for (const Tile* tile = tiles; tile < tiles + count; ++tile) {
         const bool copying = p == 0 && tile->source != nullptr;
         operands.b_copy = scratch.pixels + tile->at;
@@ -279,7 +294,7 @@ class DataRun {
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
       }
-      if (stored) Store(block, panel, row, rows);  // out of the L1
+      if (stored) Store(block, panel, row, block.first_row(next) - row);  // out of the L1
     }
   }
 

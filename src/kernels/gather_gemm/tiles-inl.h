@@ -82,14 +82,15 @@ class GatherSums {
   }
 
   template <class Parts>
-  __attribute__((always_inline)) void FinishSplit(const GatherOperands& o, const Parts& parts, bool accumulate) const {
+  __attribute__((always_inline)) void FinishSplit(const GatherOperands& o, int64_t panel, const Parts& parts,
+                                                  bool accumulate) const {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        const float* added = o.added + r * o.added_step + v * kLanes;
+        const float* added = o.added + (panel * kRows + r) * o.added_step + v * kLanes;
         const V sum = accumulate ? Math::Add(Math::Load(added), sums_[r][v]) : sums_[r][v];
-        parts.Store(sum, o.c + o.result_offsets[r] + v * kLanes, o.c_jump, v);
+        parts.Store(sum, o.c + panel * o.c_panel + o.result_offsets[r] + v * kLanes, o.c_jump, v);
       }
     }
   }
@@ -209,11 +210,12 @@ constexpr GatherGemmFn ScatteredTile() {
 template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
 class GatherAdjacentTerms {
  public:
-  __attribute__((always_inline)) explicit GatherAdjacentTerms(const GatherOperands& o)
+  __attribute__((always_inline)) explicit GatherAdjacentTerms(const GatherOperands& o, int64_t panel)
       : o_(o),
+        a_panel_(panel * o.a_panel),
         a_step_(o.a_step),
         b_step_(o.b_step),
-        ahead_(static_cast<const char*>(o.ahead)),
+        ahead_(static_cast<const char*>(o.ahead) + panel * o.ahead_panel),
         ahead_line_(o.ahead_line),
         copy_(o.b_copy),
         parts_(o.split, o.end) {
@@ -221,7 +223,7 @@ class GatherAdjacentTerms {
   }
 
   __attribute__((always_inline)) void AddRun(const GatherRun& run) {
-    const float *a = o_.a + run.a, *b = o_.b + run.b;
+    const float *a = o_.a + a_panel_ + run.a, *b = o_.b + run.b;
     int64_t left = run.terms;
     for (; left >= kTermsAnAsk; left -= kTermsAnAsk) {
       if constexpr (Math::kFolds) {
@@ -238,11 +240,11 @@ class GatherAdjacentTerms {
     Ask();
   }
 
-  __attribute__((always_inline)) void Finish(bool accumulate) const {
+  __attribute__((always_inline)) void Finish(int64_t panel, bool accumulate) const {
     if constexpr (kSplit) {
-      sums_.FinishSplit(o_, parts_, accumulate);
+      sums_.FinishSplit(o_, panel, parts_, accumulate);
     } else {
-      sums_.Finish(o_.c, o_.result_offsets, accumulate);
+      sums_.Finish(o_.c + panel * o_.c_panel, o_.result_offsets, accumulate);
     }
   }
 
@@ -284,6 +286,7 @@ class GatherAdjacentTerms {
   }
 
   const GatherOperands& o_;
+  const int64_t a_panel_;
   const int64_t a_step_, b_step_;
   const char* ahead_;
   int64_t ahead_line_;
@@ -293,10 +296,22 @@ class GatherAdjacentTerms {
 };
 
 template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
-void GatherAdjacent(const GatherOperands& o, bool accumulate) {
-  GatherAdjacentTerms<Math, kRows, kVectors, kCopying, kSplit> terms(o);
+__attribute__((always_inline)) inline void GatherAdjacentPanel(const GatherOperands& o, int64_t panel,
+                                                               bool accumulate) {
+  GatherAdjacentTerms<Math, kRows, kVectors, kCopying, kSplit> terms(o, panel);
   for (int64_t t = 0; t < o.run_count; ++t) terms.AddRun(o.runs[t]);
-  terms.Finish(accumulate);
+  terms.Finish(panel, accumulate);
+}
+
+template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
+void GatherAdjacent(const GatherOperands& o, bool accumulate) {
+  if constexpr (kCopying) {
+    GatherAdjacentPanel<Math, kRows, kVectors, kCopying, kSplit>(o, 0, accumulate);
+  } else {
+    for (int64_t panel = 0; panel < o.panels; ++panel) {
+      GatherAdjacentPanel<Math, kRows, kVectors, kCopying, kSplit>(o, panel, accumulate);
+    }
+  }
 }
 
 template <class Math, int kVectors, int... kRows>

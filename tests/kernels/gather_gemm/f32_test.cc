@@ -24,12 +24,16 @@ enum class Kind { kScattered, kAhead, kAdjacent, kCopying, kSplit, kCopyingSplit
 // Where a split tile parts, and how far on in b the second part stands.
 constexpr int64_t kSplit = 5, kBJump = 300;
 
+// How far on in a another panel's rows stand.
+constexpr int64_t kAPanel = 23;
+
 void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
   const bool scattered = kind == Kind::kScattered || kind == Kind::kAhead;
   const bool copying = kind == Kind::kCopying || kind == Kind::kCopyingSplit;
   const bool split = kind == Kind::kSplit || kind == Kind::kCopyingSplit;
   const int64_t end = split ? tiles.lanes - 1 : tiles.lanes, part = split ? std::min(kSplit, end) : end;
   const int64_t b_jump = copying && split ? kBJump : 0;
+  const int64_t panels = scattered || copying ? 1 : 3;
   const int64_t b_step = tiles.lanes + 9;
   const std::vector<float> a = RandomFloats(4000, 1),
                            b = RandomFloats(static_cast<size_t>(700 + kBJump + 64 * b_step), 2);
@@ -38,22 +42,23 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
     row_offsets.push_back((r * 37) % 101);
     result_offsets.push_back((rows - 1 - r) * (tiles.lanes + 5));
   }
-  const int64_t c_jump = rows * (tiles.lanes + 5);
+  const int64_t c_panel = rows * (tiles.lanes + 5), c_jump = panels * c_panel;
   std::vector<float> c(static_cast<size_t>(2 * c_jump), kUntouched), expected = c;
   const int64_t added_step = tiles.lanes + 1;
-  const std::vector<float> added = RandomFloats(static_cast<size_t>(rows * added_step), 3);
+  const std::vector<float> added = RandomFloats(static_cast<size_t>(panels * rows * added_step), 3);
   GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), b_step, nullptr, nullptr};
-  for (int r = 0; r < rows; ++r) {
+  for (int64_t panel_row = 0; panel_row < panels * rows; ++panel_row) {
+    const int64_t panel = panel_row / rows, r = panel_row % rows;
     for (int l = 0; l < end; ++l) {
       float sum = 0;
       for (const GatherRun& run : kRuns) {
         for (int64_t i = 0; i < run.terms; ++i) {
-          const float factor = scattered ? a[run.a + row_offsets[r] + i] : a[run.a + i * operands.a_step + r];
-          sum = MultiplyAdd(factor, b[run.b + i * operands.b_step + l + (l < part ? 0 : b_jump)], sum, fused);
+          const int64_t x = run.a + panel * kAPanel + (scattered ? row_offsets[r] + i : i * operands.a_step + r);
+          sum = MultiplyAdd(a[x], b[run.b + i * operands.b_step + l + (l < part ? 0 : b_jump)], sum, fused);
         }
       }
-      float& to = expected[result_offsets[r] + l + (l < part ? 0 : c_jump)];
-      to = !accumulate ? sum : split ? added[r * added_step + l] + sum : to + sum;
+      float& to = expected[panel * c_panel + result_offsets[r] + l + (l < part ? 0 : c_jump)];
+      to = !accumulate ? sum : split ? added[panel_row * added_step + l] + sum : to + sum;
     }
   }
   operands.c = c.data();
@@ -78,6 +83,10 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
       }
     }
   }
+  operands.panels = panels;
+  operands.a_panel = kAPanel;
+  operands.c_panel = c_panel;
+  operands.ahead_panel = 192;
   operands.ahead = b.data();
   operands.asks = 2;
   operands.ahead_step = 64;
