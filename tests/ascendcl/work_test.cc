@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -51,6 +54,30 @@ TEST_F(WorkTest, RunsBriefWorkInTheThreadThatWaits) {
     EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
   }
   EXPECT_EQ(runner, std::this_thread::get_id());
+}
+
+// The dispatcher has gone to sleep by then, most likely; without it the small work would wait for ever.
+TEST_F(WorkTest, RunsSmallWorkBesideBriefWorkOfTheThreadThatWaits) {
+  aclrtStream stream = NewStream(), other = NewStream();
+  const std::thread::id self = std::this_thread::get_id();
+  bool beside = false;
+  for (int attempt = 0; attempt < 1000 && !beside; ++attempt) {
+    Queue(
+        stream,
+        [&] {
+          if (std::this_thread::get_id() != self) return ACL_SUCCESS;
+          std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          const auto runner = std::make_shared<std::promise<std::thread::id>>();
+          Queue(
+              other, [runner] { return runner->set_value(std::this_thread::get_id()), ACL_SUCCESS; },
+              TaskLength::kSmall);
+          beside = runner->get_future().get() != self;
+          return ACL_SUCCESS;
+        },
+        TaskLength::kBrief);
+    EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+  }
+  EXPECT_TRUE(beside);
 }
 
 TEST_F(WorkTest, RunsBriefWorkOfSeveralThreadsOneAtATime) {
