@@ -38,8 +38,8 @@ void Rest(Device& device, int64_t now_ns, int64_t last_work_ns, RuntimeLock& loc
   }
   const int64_t deadline_ns = NearestDeadline(device);
   // Whoever computes should not share the processor with one who looks for nothing: what comes meanwhile wakes it.
-  const bool idle = device.computing > 0 && device.first_ready == nullptr;
-  if (!idle && now_ns - std::max(last_work_ns, device.dispatcher.last_ready_ns) < kDozingNs) {
+  const bool in_the_way = device.computing > 0 && device.first_ready == nullptr;
+  if (!in_the_way && now_ns - std::max(last_work_ns, device.dispatcher.last_ready_ns) < kDozingNs) {
     SleepUntil(device, std::min(deadline_ns, now_ns + kDozeNs), Dispatcher::Sleep::kDozing, lock);
   } else {
     SleepUntil(device, deadline_ns, Dispatcher::Sleep::kAsleep, lock);

@@ -261,13 +261,11 @@ class DataRun {
     const packing::Asks pixel_asks(sources, askers, times);
     const packing::Asks result_asks(block.channels, block.row_panels - askers, times);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
-    // Panels of one call: as many as leave the L1 to others, the first one's for itself where it copies.
-    const int64_t near = std::min(kNearWeightFloats / std::max<int64_t>(1, s_.rows() * run.terms),
-                                  stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.row_panels);
+    const int64_t near = PanelsNear(block, run.terms, stored);
     const int64_t ends[] = {tiles[0].source != nullptr ? 1 : 0, block.longer(), askers, block.row_panels};
     for (int64_t p = 0, next; p < block.row_panels; p = next) {
-      next = std::min(block.row_panels, p + std::max<int64_t>(1, near));
-      for (const int64_t end : ends) {
+      next = p + near;
+      for (const int64_t end : ends) {  // of those that copy, have a row more, ask for pixels
         if (p < end) next = std::min(next, end);
       }
       const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
@@ -296,6 +294,14 @@ class DataRun {
       }
       if (stored) Store(block, panel, row, block.first_row(next) - row);  // out of the L1
     }
+  }
+
+  // Row panels that one call multiplies: with what they read and leave to be stored as many as the L1 holds beside the
+  // pixels.
+  int64_t PanelsNear(const Block& block, int64_t terms, bool stored) const {
+    const int64_t by_weights = kNearWeightFloats / std::max<int64_t>(1, s_.rows() * terms);
+    const int64_t by_results = stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.row_panels;
+    return std::max<int64_t>(1, std::min(by_weights, by_results));
   }
 
   void AskForResults(const Block& block, const Panel& panel, const Tile& tile) const {

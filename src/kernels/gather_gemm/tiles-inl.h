@@ -210,9 +210,9 @@ constexpr GatherGemmFn ScatteredTile() {
 template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
 class GatherAdjacentTerms {
  public:
-  __attribute__((always_inline)) explicit GatherAdjacentTerms(const GatherOperands& o, int64_t panel)
+  __attribute__((always_inline)) GatherAdjacentTerms(const GatherOperands& o, int64_t panel)
       : o_(o),
-        a_panel_(panel * o.a_panel),
+        panel_(panel),
         a_step_(o.a_step),
         b_step_(o.b_step),
         ahead_(static_cast<const char*>(o.ahead) + panel * o.ahead_panel),
@@ -223,7 +223,7 @@ class GatherAdjacentTerms {
   }
 
   __attribute__((always_inline)) void AddRun(const GatherRun& run) {
-    const float *a = o_.a + a_panel_ + run.a, *b = o_.b + run.b;
+    const float *a = o_.a + panel_ * o_.a_panel + run.a, *b = o_.b + run.b;
     int64_t left = run.terms;
     for (; left >= kTermsAnAsk; left -= kTermsAnAsk) {
       if constexpr (Math::kFolds) {
@@ -240,11 +240,11 @@ class GatherAdjacentTerms {
     Ask();
   }
 
-  __attribute__((always_inline)) void Finish(int64_t panel, bool accumulate) const {
+  __attribute__((always_inline)) void Finish(bool accumulate) const {
     if constexpr (kSplit) {
-      sums_.FinishSplit(o_, panel, parts_, accumulate);
+      sums_.FinishSplit(o_, panel_, parts_, accumulate);
     } else {
-      sums_.Finish(o_.c + panel * o_.c_panel, o_.result_offsets, accumulate);
+      sums_.Finish(o_.c + panel_ * o_.c_panel, o_.result_offsets, accumulate);
     }
   }
 
@@ -286,8 +286,7 @@ class GatherAdjacentTerms {
   }
 
   const GatherOperands& o_;
-  const int64_t a_panel_;
-  const int64_t a_step_, b_step_;
+  const int64_t panel_, a_step_, b_step_;
   const char* ahead_;
   int64_t ahead_line_;
   float* copy_;
@@ -296,21 +295,12 @@ class GatherAdjacentTerms {
 };
 
 template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
-__attribute__((always_inline)) inline void GatherAdjacentPanel(const GatherOperands& o, int64_t panel,
-                                                               bool accumulate) {
-  GatherAdjacentTerms<Math, kRows, kVectors, kCopying, kSplit> terms(o, panel);
-  for (int64_t t = 0; t < o.run_count; ++t) terms.AddRun(o.runs[t]);
-  terms.Finish(panel, accumulate);
-}
-
-template <class Math, int kRows, int kVectors, bool kCopying, bool kSplit>
 void GatherAdjacent(const GatherOperands& o, bool accumulate) {
-  if constexpr (kCopying) {
-    GatherAdjacentPanel<Math, kRows, kVectors, kCopying, kSplit>(o, 0, accumulate);
-  } else {
-    for (int64_t panel = 0; panel < o.panels; ++panel) {
-      GatherAdjacentPanel<Math, kRows, kVectors, kCopying, kSplit>(o, panel, accumulate);
-    }
+  const int64_t panels = kCopying ? 1 : o.panels;
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    GatherAdjacentTerms<Math, kRows, kVectors, kCopying, kSplit> terms(o, panel);
+    for (int64_t t = 0; t < o.run_count; ++t) terms.AddRun(o.runs[t]);
+    terms.Finish(accumulate);
   }
 }
 
