@@ -71,11 +71,14 @@ class GatherSums {
 
   __attribute__((always_inline)) void Finish(float* __restrict__ c, const int64_t* __restrict__ offsets,
                                              bool accumulate) const {
+    float* rows[kRows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) rows[r] = c + offsets[r];
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
-        float* to = c + offsets[r] + v * kLanes;
+        float* to = rows[r] + v * kLanes;
         Math::Store(accumulate ? Math::Add(Math::Load(to), sums_[r][v]) : sums_[r][v], to);
       }
     }
@@ -142,57 +145,64 @@ inline constexpr int kTermsAtOnce = 4;
 
 template <class Math, int kRows, int kVectors, bool kAhead>
 void GatherScattered(const GatherOperands& o, bool accumulate) {
-  GatherSums<Math, kRows, kVectors> sums;
-  sums.Clear();
-  [[maybe_unused]] const char *ahead_row = static_cast<const char*>(o.ahead), *ahead = ahead_row;
-  [[maybe_unused]] int64_t ahead_terms = o.ahead_terms;
-  for (int64_t t = 0; t < o.run_count; ++t) {
-    const GatherRun run = o.runs[t];
-    const float* __restrict__ rows[kRows];
+  for (int64_t panel = 0; panel < o.panels; ++panel) {
+    GatherSums<Math, kRows, kVectors> sums;
+    sums.Clear();
+    const float* a = o.a + panel * o.a_panel;
+    const int64_t* offsets = o.row_offsets + panel * o.offsets_panel;
+    [[maybe_unused]] const char* ahead_row = static_cast<const char*>(o.ahead) + panel * o.ahead_panel;
+    [[maybe_unused]] const char* ahead = ahead_row;
+    [[maybe_unused]] int64_t ahead_terms = o.ahead_terms;
+    for (int64_t t = 0; t < o.run_count; ++t) {
+      const GatherRun run = o.runs[t];
+      const float* __restrict__ rows[kRows];
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) rows[r] = o.a + run.a + o.row_offsets[r];
-    const float* __restrict__ b = o.b + run.b;
-    for (int64_t i = 0; i < run.terms; ++i) {
-      sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
-      b += o.b_step;
-      if constexpr (kAhead) {
-        __builtin_prefetch(ahead);
-        ahead += o.ahead_step;
-        if (--ahead_terms == 0) {
-          ahead_terms = o.ahead_terms;
-          ahead_row += o.ahead_row;
-          ahead = ahead_row;
+      for (int r = 0; r < kRows; ++r) rows[r] = a + run.a + offsets[r];
+      const float* __restrict__ b = o.b + run.b;
+      for (int64_t i = 0; i < run.terms; ++i) {
+        sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
+        b += o.b_step;
+        if constexpr (kAhead) {
+          __builtin_prefetch(ahead);
+          ahead += o.ahead_step;
+          if (--ahead_terms == 0) {
+            ahead_terms = o.ahead_terms;
+            ahead_row += o.ahead_row;
+            ahead = ahead_row;
+          }
         }
       }
     }
+    sums.Finish(o.c + panel * o.c_panel, o.result_offsets + panel * o.offsets_panel, accumulate);
   }
-  sums.Finish(o.c, o.result_offsets, accumulate);
 }
 
 // A tile of one vector and many rows has time for their addresses once in a few terms only, and none to make them anew
 // for each run.
 template <class Math, int kRows>
 void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
-  GatherSums<Math, kRows, 1> sums;
-  sums.Clear();
-  const float* __restrict__ rows[kRows];
+  for (int64_t panel = 0; panel < o.panels; ++panel) {
+    GatherSums<Math, kRows, 1> sums;
+    sums.Clear();
+    const float* __restrict__ rows[kRows];
 #pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) rows[r] = o.a + o.row_offsets[r];
-  for (int64_t t = 0; t < o.run_count; ++t) {
-    const GatherRun run = o.runs[t];
-    const float* __restrict__ b = o.b + run.b;
-    const int64_t end = run.a + run.terms;
-    int64_t i = run.a;
-    for (; i + kTermsAtOnce <= end; i += kTermsAtOnce) {
-      sums.template AddTerms<kTermsAtOnce>([&rows, i](int r) { return rows[r] + i; }, b, o.b_step);
-      b += kTermsAtOnce * o.b_step;
+    for (int r = 0; r < kRows; ++r) rows[r] = o.a + panel * o.a_panel + o.row_offsets[panel * o.offsets_panel + r];
+    for (int64_t t = 0; t < o.run_count; ++t) {
+      const GatherRun run = o.runs[t];
+      const float* __restrict__ b = o.b + run.b;
+      const int64_t end = run.a + run.terms;
+      int64_t i = run.a;
+      for (; i + kTermsAtOnce <= end; i += kTermsAtOnce) {
+        sums.template AddTerms<kTermsAtOnce>([&rows, i](int r) { return rows[r] + i; }, b, o.b_step);
+        b += kTermsAtOnce * o.b_step;
+      }
+      for (; i < end; ++i) {
+        sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
+        b += o.b_step;
+      }
     }
-    for (; i < end; ++i) {
-      sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
-      b += o.b_step;
-    }
+    sums.Finish(o.c + panel * o.c_panel, o.result_offsets + panel * o.offsets_panel, accumulate);
   }
-  sums.Finish(o.c, o.result_offsets, accumulate);
 }
 
 template <class Math, int kRows, int kVectors>

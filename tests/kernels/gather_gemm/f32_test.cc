@@ -33,31 +33,32 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   const bool split = kind == Kind::kSplit || kind == Kind::kCopyingSplit;
   const int64_t end = split ? tiles.lanes - 1 : tiles.lanes, part = split ? std::min(kSplit, end) : end;
   const int64_t b_jump = copying && split ? kBJump : 0;
-  const int64_t panels = scattered || copying ? 1 : 3;
+  const int64_t panels = copying ? 1 : 3;
   const int64_t b_step = tiles.lanes + 9;
   const std::vector<float> a = RandomFloats(4000, 1),
                            b = RandomFloats(static_cast<size_t>(700 + kBJump + 64 * b_step), 2);
   std::vector<int64_t> row_offsets, result_offsets;
-  for (int r = 0; r < rows; ++r) {
+  for (int64_t r = 0; r < panels * rows; ++r) {  // of scattered rows, each panel has its own
     row_offsets.push_back((r * 37) % 101);
-    result_offsets.push_back((rows - 1 - r) * (tiles.lanes + 5));
+    result_offsets.push_back((rows - 1 - r % rows) * (tiles.lanes + 5) + (scattered ? r / rows : 0));
   }
-  const int64_t c_panel = rows * (tiles.lanes + 5), c_jump = panels * c_panel;
+  const int64_t c_panel = rows * (tiles.lanes + 5) + panels, c_jump = panels * c_panel;
+  const int64_t offsets_panel = scattered ? rows : 0;
   std::vector<float> c(static_cast<size_t>(2 * c_jump), kUntouched), expected = c;
   const int64_t added_step = tiles.lanes + 1;
   const std::vector<float> added = RandomFloats(static_cast<size_t>(panels * rows * added_step), 3);
   GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), b_step, nullptr, nullptr};
   for (int64_t panel_row = 0; panel_row < panels * rows; ++panel_row) {
-    const int64_t panel = panel_row / rows, r = panel_row % rows;
+    const int64_t panel = panel_row / rows, r = panel_row % rows, listed = panel * offsets_panel + r;
     for (int l = 0; l < end; ++l) {
       float sum = 0;
       for (const GatherRun& run : kRuns) {
         for (int64_t i = 0; i < run.terms; ++i) {
-          const int64_t x = run.a + panel * kAPanel + (scattered ? row_offsets[r] + i : i * operands.a_step + r);
+          const int64_t x = run.a + panel * kAPanel + (scattered ? row_offsets[listed] + i : i * operands.a_step + r);
           sum = MultiplyAdd(a[x], b[run.b + i * operands.b_step + l + (l < part ? 0 : b_jump)], sum, fused);
         }
       }
-      float& to = expected[panel * c_panel + result_offsets[r] + l + (l < part ? 0 : c_jump)];
+      float& to = expected[panel * c_panel + result_offsets[listed] + l + (l < part ? 0 : c_jump)];
       to = !accumulate ? sum : split ? added[panel_row * added_step + l] + sum : to + sum;
     }
   }
@@ -86,6 +87,7 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   operands.panels = panels;
   operands.a_panel = kAPanel;
   operands.c_panel = c_panel;
+  operands.offsets_panel = offsets_panel;
   operands.ahead_panel = 192;
   operands.ahead = b.data();
   operands.asks = 2;
