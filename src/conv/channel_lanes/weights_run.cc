@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/channel_lanes/weights_step.h"
+#include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
 #include "exec/pool.h"
 
@@ -144,11 +145,14 @@ class WeightsRun {
     operands.b_step = slabs.lanes.panel;
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < tiles.most_rows; ++r) scratch.result_offsets[r] = r * row;
-    const int64_t calls = base::CeilDiv(block.rows, tiles.most_rows);
+    const packing::RowPanels panels(block.rows, tiles.most_rows);
     for (int64_t i = 0; i < block.groups; ++i) {
       operands.b = lanes + i * s_.lane_channels_;
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t first = call * block.rows / calls, rows = (call + 1) * block.rows / calls - first;
+      for (int64_t p = 0; p < panels.count(); p += operands.panels) {
+        const int64_t first = panels.first(p), rows = panels.rows(p);
+        operands.panels = panels.Alike(p);
+        operands.a_panel = rows;
+        operands.c_panel = rows * row;
         operands.a = scratch.rows + i * s_.row_channels_ + first;
         operands.c = to + i * s_.group_floats(s_.cut_) + first * row;
         tiles.adjacent[rows](operands, true);

@@ -6,6 +6,7 @@
 #include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/packing/asks.h"
+#include "conv/packing/row_panels.h"
 #include "conv/pixel_lanes/data_step.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
@@ -242,7 +243,8 @@ class DataRun {
     operands.a_step = all;
     operands.b_step = s_.channel_floats_;
     operands.result_offsets = scratch.result_offsets;
-    const int64_t calls = base::CeilDiv(all, whole.most_rows);
+    const packing::RowPanels panels(all, whole.most_rows);
+    const int64_t calls = panels.count();
     const int64_t vectors = base::CeilDiv(s_.Positions(), int64_t{s_.tiles_.vector_lanes});
     const int64_t blocks = base::CeilDiv(vectors, int64_t{product.vectors});
     if (blocks == 0) return;
@@ -262,10 +264,13 @@ class DataRun {
       const kernels::GatherTiles& tiles = s_.tiles_.tiles[width - 1];
       operands.b = scratch.slab + first;
       const Share& share = shares[block % 2];
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t row = call * all / calls, rows = (call + 1) * all / calls - row;
+      for (int64_t p = 0; p < calls; p += operands.panels) {
+        const int64_t row = panels.first(p), rows = panels.rows(p);
+        operands.panels = panels.Alike(p);
+        operands.a_panel = rows;
+        operands.c_panel = rows * s_.position_floats_;
         operands.a = weights + row;
-        share.asks.Assign(call, share.from + block / 2 * share.bytes, share.step, &operands);
+        share.asks.Assign(p, share.from + block / 2 * share.bytes, share.step, &operands);
         operands.c = results + row * s_.position_floats_ + first;
         tiles.adjacent[rows](operands, c > 0);
       }

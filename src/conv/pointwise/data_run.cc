@@ -3,6 +3,7 @@
 
 #include "base/checked_math.h"
 #include "conv/packing/asks.h"
+#include "conv/packing/row_panels.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/bias.h"
 #include "conv/pointwise/data_step.h"
@@ -57,11 +58,7 @@ class DataRun {
  private:
   struct Block {
     int64_t group, first, channels;  // result channels of the group
-    int64_t row_panels;              // that they are cut into
-
-    // The first ones have a row more where they are not all alike.
-    int64_t longer() const { return channels % row_panels; }
-    int64_t first_row(int64_t panel) const { return panel * (channels / row_panels) + std::min(panel, longer()); }
+    packing::RowPanels panels;       // that they are cut into
   };
   struct Panel {
     int64_t first, count;  // pixels
@@ -73,7 +70,7 @@ class DataRun {
   Block BlockAt(int64_t index) const {
     const int64_t first = index % s_.cut_.blocks * s_.cut_.block,
                   channels = std::min(s_.cut_.block, s_.result_channels_ - first);
-    return {index / s_.cut_.blocks, first, channels, base::CeilDiv(channels, s_.rows())};
+    return {index / s_.cut_.blocks, first, channels, {channels, s_.rows()}};
   }
 
   int64_t CountOf(int64_t c) const { return std::min(s_.chunk_, s_.source_channels_ - c); }
@@ -166,8 +163,8 @@ class DataRun {
     if (view.runs == packing::WeightView::Runs::kResultChannels) {
       return PackRuns(block, offset, sources, to);
     }
-    for (int64_t panel = 0; panel < block.row_panels; ++panel) {
-      const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
+    for (int64_t panel = 0; panel < block.panels.count(); ++panel) {
+      const int64_t row = block.panels.first(panel), rows = block.panels.rows(panel);
       const int64_t at = offset + row * view.result_stride;
       if (s_.dot_rate_ > 0) {
         PackRowPairs({at, sources, rows, rows}, scratch, to + row * s_.Terms(sources));
@@ -188,8 +185,8 @@ class DataRun {
       for (int64_t i = k + count; i < std::min(k + 2 * count, sources); ++i) {
         weight_.Prefetch(offset + i * stride, block.channels);
       }
-      for (int64_t panel = 0; panel < block.row_panels; ++panel) {
-        const int64_t row = block.first_row(panel), rows = block.first_row(panel + 1) - row;
+      for (int64_t panel = 0; panel < block.panels.count(); ++panel) {
+        const int64_t row = block.panels.first(panel), rows = block.panels.rows(panel);
         float* packed = to + row * terms + s_.Terms(k) * rows;
         if (s_.dot_rate_ > 0) {
           weight_pairs_.ZipRows(at + row, stride, count, rows, packed, rows);
@@ -256,19 +253,20 @@ class DataRun {
     const int64_t bytes = numerics::ElementBytes(s_.source_.dtype);
     // Meanwhile what comes next, of which processors foresee nothing, since planes are far apart: the first row panels
     // ask for pixels, the others for where the next pixels' results are written.
-    const int64_t askers = !written || block.row_panels == 1 ? block.row_panels : (block.row_panels + 1) / 2;
+    const int64_t askers =
+        !written || block.panels.count() == 1 ? block.panels.count() : (block.panels.count() + 1) / 2;
     const int64_t times = packing::AskTimes(run.terms), result_bytes = numerics::ElementBytes(s_.result_.dtype);
     const packing::Asks pixel_asks(sources, askers, times);
-    const packing::Asks result_asks(block.channels, block.row_panels - askers, times);
+    const packing::Asks result_asks(block.channels, block.panels.count() - askers, times);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     const int64_t near = PanelsNear(block, run.terms, stored);
-    const int64_t ends[] = {tiles[0].source != nullptr ? 1 : 0, block.longer(), askers, block.row_panels};
-    for (int64_t p = 0, next; p < block.row_panels; p = next) {
+    const int64_t ends[] = {tiles[0].source != nullptr ? 1 : 0, block.panels.longer(), askers, block.panels.count()};
+    for (int64_t p = 0, next; p < block.panels.count(); p = next) {
       next = p + near;
       for (const int64_t end : ends) {  // of those that copy, have a row more, ask for pixels
         if (p < end) next = std::min(next, end);
       }
-      const int64_t row = block.first_row(p), rows = block.first_row(p + 1) - row;
+      const int64_t row = block.panels.first(p), rows = block.panels.rows(p);
       operands.a = weights + row * run.terms;
       operands.a_step = rows;
       operands.panels = next - p;
@@ -287,12 +285,12 @@ class DataRun {
           operands.ahead_line = s_.tiles_[0].lanes * bytes;
           pixel_asks.Assign(p, tile->coming, stride * bytes, &operands);
         }
-        if (written && block.row_panels == 1) AskForResults(block, panel, *tile);
+        if (written && block.panels.count() == 1) AskForResults(block, panel, *tile);
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
       }
-      if (stored) Store(block, panel, row, block.first_row(next) - row);  // out of the L1
+      if (stored) Store(block, panel, row, (next - p) * rows);  // out of the L1
     }
   }
 
@@ -300,7 +298,7 @@ class DataRun {
   // pixels.
   int64_t PanelsNear(const Block& block, int64_t terms, bool stored) const {
     const int64_t by_weights = kNearWeightFloats / std::max<int64_t>(1, s_.rows() * terms);
-    const int64_t by_results = stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.row_panels;
+    const int64_t by_results = stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.panels.count();
     return std::max<int64_t>(1, std::min(by_weights, by_results));
   }
 

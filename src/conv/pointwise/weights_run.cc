@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "conv/packing/cache_sets.h"
+#include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/weights_step.h"
@@ -119,11 +120,15 @@ class WeightsRun {
         scratch.result_offsets[r] = r * panels.block_lanes();
       }
       operands.b = scratch.lanes + panel * terms * panels.panel_lanes();
-      const int64_t calls = base::CeilDiv(block.rows, by_rows.most_rows);
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t first = call * block.rows / calls, count = (call + 1) * block.rows / calls - first;
+      const packing::RowPanels row_panels(block.rows, by_rows.most_rows);
+      const bool asks_for_lanes = panel == std::max<int64_t>(0, panel_count - 2);
+      for (int64_t p = 0; p < row_panels.count(); p += operands.panels) {
+        const int64_t first = row_panels.first(p), count = row_panels.rows(p);
+        operands.panels = asks_for_lanes || copied ? 1 : row_panels.Alike(p);
+        operands.a_panel = count * rows.stride;
+        operands.c_panel = count * panels.block_lanes();
         operands.ahead_step = 0;
-        if (panel == std::max<int64_t>(0, panel_count - 2)) AskForLanes(block, next, {call, calls}, &operands);
+        if (asks_for_lanes) AskForLanes(block, next, {p, row_panels.count()}, &operands);
         if (panel + 1 == panel_count && next.images > 0) AskForRows(block, next, {first, count}, &operands);
         operands.a = copied ? CopyRows(block, span, first, count, scratch) : rows.at + first * rows.stride;
         operands.c = tiles + first * panels.block_lanes() + panel * panels.panel_lanes();
@@ -248,6 +253,7 @@ class WeightsRun {
     operands->ahead_terms = std::max<int64_t>(1, terms / (whole ? span.images : channels.count));
     operands->ahead_step = base::CeilDiv(stretch, operands->ahead_terms);
     operands->ahead_row = operand.strides[whole ? 0 : 1] * bytes;
+    operands->ahead_panel = channels.count * stride * bytes;
     operands->ahead = reader.Address(span.image * operand.strides[0] + channels.first * stride + span.first);
   }
 

@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "conv/elements.h"
+#include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
 #include "conv/winograd/data_lister.h"
 #include "conv/winograd/data_step.h"
@@ -301,18 +302,21 @@ class DataRun {
     operands.b = chunk_kernels;
     operands.b_step = tiles.lanes;
     operands.c = scratch.sums + point * s_.sum_step();
-    const int64_t calls = base::CeilDiv(rows, tiles.most_rows);
     // Windows of all boxes are beyond the L2: those of the next point are asked for meanwhile.
     const int64_t next = windows_ != nullptr && point + 1 < t_.points() ? s_.window_step() : 0;
     operands.ahead_step = kLineBytes;
     operands.ahead_terms = std::max<int64_t>(1, sources * int64_t{sizeof(float)} / kLineBytes);
     operands.ahead_row = s_.padded_sources_ * int64_t{sizeof(float)};
-    for (int64_t call = 0; call < calls; ++call) {
-      const int64_t begin = call * rows / calls, end = (call + 1) * rows / calls;
+    const packing::RowPanels panels(rows, tiles.most_rows);
+    for (int64_t p = 0; p < panels.count(); p += operands.panels) {
+      const int64_t begin = panels.first(p), count = panels.rows(p);
+      operands.panels = panels.Alike(p);
+      operands.offsets_panel = count;
       operands.row_offsets = row_offsets + begin;
       operands.result_offsets = scratch.sum_offsets[without] + begin;
       operands.ahead = operands.a + next + runs[0].a + row_offsets[begin];
-      (next > 0 ? tiles.scattered_ahead : tiles.scattered)[end - begin](operands, first > 0);
+      operands.ahead_panel = count * operands.ahead_row;
+      (next > 0 ? tiles.scattered_ahead : tiles.scattered)[count](operands, first > 0);
     }
   }
 

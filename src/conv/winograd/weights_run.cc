@@ -5,6 +5,7 @@
 #include <new>
 
 #include "conv/packing/asks.h"
+#include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
 #include "conv/winograd/weights_lister.h"
 #include "conv/winograd/weights_pieces.h"
@@ -214,18 +215,20 @@ class WeightsRun {
     operands.result_offsets = result_offsets;
     const int64_t list = product.depth * WeightsShape::kKinds + cut_.shape.KindsWithout(product.point);
     const TileSum* sums = desk.tiles.sums + list * cut_.most_sums();
-    const int64_t calls = CeilDiv(rows, tiles.most_rows);  // alike in size
-    const int64_t all_calls = desk.tiles.sum_counts[list] * calls;
+    const packing::RowPanels panels(rows, tiles.most_rows);
+    const int64_t calls = panels.count(), all_calls = desk.tiles.sum_counts[list] * calls;
     for (int64_t sum = 0; sum < desk.tiles.sum_counts[list]; ++sum) {
       operands.runs = desk.tiles.runs + list * cut_.most_runs() + sums[sum].first;
       operands.run_count = sums[sum].count;
-      for (int64_t call = 0, row = 0; call < calls; ++call) {
-        const int64_t count = (rows - row) / (calls - call);
+      for (int64_t p = 0; p < calls; p += operands.panels) {
+        const int64_t row = panels.first(p), count = panels.rows(p);
+        operands.panels = panels.Alike(p);
+        operands.a_panel = count;
+        operands.c_panel = count * lanes;
         operands.a = places.inputs + row;
         operands.c = places.products + row * lanes;
-        asks.Assign(sum * calls + call, all_calls, sums[sum].terms, vectors, &operands);
+        asks.Assign(sum * calls + p, all_calls, sums[sum].terms, vectors, &operands);
         tiles.adjacent[count](operands, accumulate || sum > 0);
-        row += count;
       }
     }
   }
