@@ -8,6 +8,7 @@
 #include "conv/columns/weights_step.h"
 #include "conv/elements.h"
 #include "conv/nonfinite.h"
+#include "conv/packing/row_panels.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -301,15 +302,21 @@ class WeightsRun {
       operands.ahead_step = kernels::kMemoryLine;
       operands.ahead_terms = ahead.pixels * bytes / kernels::kMemoryLine + 1;
       operands.ahead_row = channel_bytes;
-      const int64_t calls = base::CeilDiv(rows.count, tiles.most_rows);
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t first = call * rows.count / calls, count = (call + 1) * rows.count / calls - first;
+      const int64_t share = std::max<int64_t>(1, ahead.terms / operands.ahead_terms);  // channels, of a row panel
+      operands.ahead_panel = share * channel_bytes;
+      const packing::RowPanels row_panels(rows.count, tiles.most_rows);
+      for (int64_t p = 0; p < row_panels.count(); p += operands.panels) {
+        const int64_t first = row_panels.first(p), count = row_panels.rows(p);
+        const bool more = asked < ahead.channels;
+        operands.panels = row_panels.Alike(p);
+        if (more) operands.panels = std::min(operands.panels, base::CeilDiv(ahead.channels - asked, share));
+        operands.a_panel = count * rows.stride;
+        operands.c_panel = count * s_.lane_step_;
         operands.a = rows.at + first * rows.stride;
         operands.c = scratch.tiles + (rows.first + first) * s_.lane_step_ + panel * panels.panel_lanes();
-        const bool more = asked < ahead.channels;
         if (more) operands.ahead = static_cast<const char*>(ahead.first) + asked * channel_bytes;
         (more ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
-        asked += ahead.terms / operands.ahead_terms;
+        asked += operands.panels * share;
       }
     }
   }

@@ -7,6 +7,7 @@
 #include "conv/elements.h"
 #include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
+#include "conv/packing/row_panels.h"
 #include "conv/tap_rows/weights_step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
@@ -105,7 +106,7 @@ class WeightsRun {
       std::fill(scratch.slab + ones, scratch.slab + ones + s_.plane_floats(), 1.0f);
     }
     for (int64_t i = 0; i < s_.piece_pixels(); ++i) scratch.pixel_offsets[i] = i * s_.lane_step_;
-    for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) scratch.result_offsets[r] = r * s_.lane_step_;
+    for (int64_t i = 0; i < block.columns; ++i) scratch.result_offsets[i] = i * s_.lane_step_;
     for (int64_t index = begin; index < end; ++index) {
       AddStrip(block, index, end, scratch);
       if ((index - begin + 1) % kStripsASum != 0 && index + 1 < end) continue;
@@ -213,25 +214,31 @@ class WeightsRun {
     }
     operands.a = scratch.slab;
     operands.b_step = s_.lane_step_;
-    operands.result_offsets = scratch.result_offsets;
     // A request for each cache line of the next piece, channel by channel.
     operands.ahead_step = kernels::kMemoryLine;
     operands.ahead_terms = base::CeilDiv(next.rows * next.columns * bytes, kernels::kMemoryLine) + 1;
     operands.ahead_row = p_.output.strides[1] * bytes;
+    const int64_t share = base::CeilDiv(piece.rows * piece.columns, operands.ahead_terms);
+    operands.ahead_panel = share * operands.ahead_row;
     int64_t asked = 0;  // channels
     const int64_t columns = block.multiplied, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
     for (int64_t lane = 0; lane < block.outputs; lane += width) {
       const int64_t vectors = base::CeilDiv(std::min(width, block.outputs - lane), s_.tiles_.vector_lanes);
       const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];
       operands.b = scratch.pixels + lane;
-      const int64_t calls = base::CeilDiv(columns, tiles.most_rows);
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t first = call * columns / calls, count = (call + 1) * columns / calls - first;
+      operands.c = scratch.tiles + lane;
+      const packing::RowPanels panels(columns, tiles.most_rows);
+      for (int64_t p = 0; p < panels.count(); p += operands.panels) {
+        const int64_t first = panels.first(p), count = panels.rows(p);
+        const bool more = asked < block.outputs;
+        operands.panels = panels.Alike(p);
+        if (more) operands.panels = std::min(operands.panels, base::CeilDiv(block.outputs - asked, share));
+        operands.offsets_panel = count;
         operands.row_offsets = scratch.tap_offsets + first;
-        operands.c = scratch.tiles + first * s_.lane_step_ + lane;
+        operands.result_offsets = scratch.result_offsets + first;
         operands.ahead = output_.Address(next.offset + asked * p_.output.strides[1]);
-        (asked < block.outputs ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
-        asked += base::CeilDiv(piece.rows * piece.columns, operands.ahead_terms);
+        (more ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
+        asked += operands.panels * share;
       }
     }
   }

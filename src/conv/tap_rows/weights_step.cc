@@ -161,7 +161,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.totals = carver.Take<float>(tile_floats());
   scratch.tap_offsets = carver.Take<int64_t>(columns());
   scratch.pixel_offsets = carver.Take<int64_t>(piece_pixels());
-  scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.result_offsets = carver.Take<int64_t>(columns());
   scratch.runs = carver.Take<kernels::GatherRun>(piece_rows_);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;

@@ -31,12 +31,12 @@ struct WeightsScratch {
                 // a plane of ones
   float* line;  // of the input
   float* rows;  // [output channel][pixel of a piece], where output is converted
-  float* pixels;           // [pixel of a piece][output channel]
-  float* tiles;            // [column][output channel]: sums of a few strips
-  float* totals;           // likewise, of all
-  int64_t* tap_offsets;    // of the columns in the slab
-  int64_t* pixel_offsets;  // of the pixels of a piece
-  int64_t* result_offsets;
+  float* pixels;            // [pixel of a piece][output channel]
+  float* tiles;             // [column][output channel]: sums of a few strips
+  float* totals;            // likewise, of all
+  int64_t* tap_offsets;     // of the columns in the slab
+  int64_t* pixel_offsets;   // of the pixels of a piece
+  int64_t* result_offsets;  // and in the tiles
   kernels::GatherRun* runs;
 };
 
