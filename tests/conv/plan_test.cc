@@ -122,7 +122,13 @@ TEST(PlanTest, WorkIsCountedAlikeWhateverAVectorHas) {
   pointwise.geometry.kernel = {1, 1, 1};
   pointwise.geometry.pad_begin = {0, 0, 0};
   pointwise.weight.strides = pointwise.weight_result.strides = {64, 1, 1, 1, 1};
-  for (ConvProblem problem : {Square(64, 28), pointwise, Depthwise(0)}) {
+  // Of few kernel columns, which any registers hold at once: larger kernels take more passes over sheets where there
+  // are fewer, and planes under 3x3 ones no sheets where there are masks. Those are other ways, not other units.
+  ConvProblem depthwise = Depthwise(0);
+  depthwise.geometry.kernel = {1, 1, 3};
+  depthwise.geometry.pad_begin = {0, 0, 1};
+  depthwise.weight.strides = depthwise.weight_result.strides = {3, 3, 3, 3, 1};
+  for (ConvProblem problem : {Square(64, 28), pointwise, depthwise}) {
     for (const Computation computation : {kBackwardData, kBackwardWeights}) {
       problem.computations = computation;
       for (int i = 0; i < kAlgorithmCount; ++i) {
