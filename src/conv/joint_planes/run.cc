@@ -278,13 +278,15 @@ class JointRun {
     if (in_place_) {
       const auto& strides = p_.output.strides;
       const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, slice.output);
-      call->g = {output_.Direct(plane + band.first * strides[3]), strides[0], strides[3]};
+      const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+      call->g = {output_.Address(plane + band.first * strides[3]), strides[0] * bytes, strides[3] * bytes};
       call->above = band.first > 0;
       call->below = band.first + band.rows < s_.rows_.positions;
     } else {
-      call->g = {
-          scratch.output + s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column,
-          s_.image_pitch_, s_.row_pitch_};
+      constexpr int64_t kBytes = sizeof(float);
+      const int64_t first = s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column;
+      call->g = {reinterpret_cast<const char*>(scratch.output + first), s_.image_pitch_ * kBytes,
+                 s_.row_pitch_ * kBytes};
     }
     if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
     if (data_) {
@@ -321,6 +323,7 @@ class JointRun {
                                     : pairs   ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
                                               : kernels_->kernels[what][pass.rows][pass.columns];
     if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
+    const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
@@ -335,7 +338,7 @@ class JointRun {
           call.rows = std::min(rows, whole.rows - y);
           call.vectors = std::min(vectors, whole.vectors - v);
           if (v + vectors < whole.vectors) call.last_lanes = 0;
-          call.g.first += n * call.g.image + y * call.g.row + v * s_.lanes_;
+          call.g.first += n * call.g.image + y * call.g.row + v * s_.lanes_ * g_bytes;
           if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * floats * x_bytes;
           if (data_ && !pass.first) call.before.first += n * call.before.image + y * call.before.row + v * s_.lanes_;
           if (data_) call.result.first += n * call.result.image + y * call.result.row + v * floats * result_bytes;

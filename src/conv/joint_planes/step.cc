@@ -34,6 +34,8 @@ constexpr double kInPlaceWork = 300;  // of a pass whose kernel looks for the ed
 constexpr double kImageWork = 40;
 constexpr double kOverhead = 1.2;
 
+constexpr int64_t kFewVectors = 2;  // of a row: to convert it for each kernel row and column takes less than a sheet
+
 }  // namespace
 
 JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger)
@@ -81,8 +83,10 @@ bool JointStep::MeetsInPlace(const ConvProblem& problem) const {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
+  const bool converts = TypeOf(form_) != numerics::DType::kFloat32;
   return kernels::JointPlanes(form_).in_place[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
-         kernels::convert::FormRead(problem.output.dtype, problem.rule) == Form::kFloat32 && centred(rows_) &&
+         (!converts || VectorsOf(1) <= kFewVectors) &&
+         kernels::convert::FormRead(problem.output.dtype, problem.rule) == form_ && centred(rows_) &&
          centred(columns_) && rows_.positions > kernels::kJointInPlaceRows &&
          VectorsOf(kernels::kJointInPlaceRows) <= kMostTerms &&
          (kernels::kJointInPlaceRows + 2) * row_pitch_ <= kSheetFloats;

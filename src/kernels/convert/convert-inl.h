@@ -112,12 +112,22 @@ HWY_INLINE Pattern<D> ToFloat16Bits(D d, hn::Vec<D> v) {
 
 // ---- the other formats ---------------------------------------------------------------------------------------------
 
+// A number in all lanes. Where kPassing, it is made anew where it is used: loops whose registers are full would keep it
+// in memory.
+template <bool kPassing, class DI>
+HWY_INLINE hn::Vec<DI> Number(DI di, int32_t number) {
+  if constexpr (kPassing) __asm__ volatile("" : "+r"(number));
+  return hn::Set(di, number);
+}
+
 // In the upper half of each lane, anything in the lower.
-template <class D>
+template <bool kPassing = false, class D>
 HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   const PatternTag<D> di;
-  const auto rounded = AddHalfUlp<16>(di, hn::BitCast(di, v));
-  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), hn::Set(di, kInf | kQuiet), rounded);
+  const auto bits = hn::BitCast(di, v);
+  const auto odd = hn::ShiftRight<31>(hn::ShiftLeft<15>(bits));  // -1 or 0: AddHalfUlp without a number more
+  const auto rounded = hn::Sub(hn::Add(bits, Number<kPassing>(di, 0x7FFF)), odd);
+  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), Number<kPassing>(di, kInf | kQuiet), rounded);
 }
 
 template <int kMantissaBits, class D>
@@ -189,7 +199,7 @@ HWY_INLINE hn::Vec<D> FromElements(D d, hn::Vec<ElementTag<kType, D>> elements) 
   }
 }
 
-template <DType kType, bool kSaturate, class D>
+template <DType kType, bool kSaturate, bool kPassing = false, class D>
 HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
   const PatternTag<D> di;
   const ElementTag<kType, D> elements;
@@ -209,7 +219,7 @@ HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
     return hn::DemoteTo(elements, ToFloat16Bits(d, v));
   } else if constexpr (kType == DType::kBFloat16) {
     const hn::RebindToUnsigned<D> du;
-    return hn::DemoteTo(elements, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Bits(d, v)))));
+    return hn::DemoteTo(elements, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Bits<kPassing>(d, v)))));
   } else if constexpr (kType == DType::kHiFloat8) {
     return hn::DemoteTo(elements, ToHiFloat8Bits(d, v));
   } else {

@@ -28,7 +28,8 @@ void JointImages(const JointCall& call) {
   constexpr int64_t kLineBytes = 64;
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
-  const int64_t last_lanes = kTails ? call.last_lanes : 0, g_row = call.g.row, x_row = call.x.row / kBytes;
+  const int64_t last_lanes = kTails ? call.last_lanes : 0, x_row = call.x.row / kBytes;
+  const int64_t g_row = call.g.row / static_cast<int64_t>(sizeof(float));
   const int64_t before_row = call.before.row, to_row = call.result.row / kBytes;
   const int64_t whole = (call.vectors - (last_lanes > 0 ? 1 : 0)) * kJointLanes;
   const int64_t step0 = call.ahead[0].step, step1 = call.ahead[1].step, step2 = call.ahead[2].step;
@@ -36,7 +37,7 @@ void JointImages(const JointCall& call) {
   constexpr bool kKeepSteps = Taps::kAtOnce == 1;
   Taps taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
-    const float* g = call.g.first + n * call.g.image;
+    const float* g = reinterpret_cast<const float*>(call.g.first + n * call.g.image);
     const float* before = kBefore ? call.before.first + n * call.before.image : g;
     const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
     Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);

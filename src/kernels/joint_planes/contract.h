@@ -36,7 +36,7 @@ struct JointRows {
 // fused multiply-add each, where the instruction set has it, to 0 or what was `before`. Of the last vector of each row
 // only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that is 0.
 struct JointCall {
-  JointRows<const float> g;
+  JointRows<const char> g;  // FP32, but of the form for kernels in place
   JointRows<const char> x;
   JointRows<const float> before;
   JointRows<char> result;
@@ -64,7 +64,8 @@ using JointFn = void (*)(const JointCall& call);
 // kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
 
 // A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
-// stands. The middle row and column meet a position's own gradient, and what is not there is 0:
+// stands, in the form that the kernel was asked for. The middle row and column meet a position's own gradient, and what
+// is not there is 0:
 //   g(n, y, v, r, s) = g.first[n*g.image + (y + 1 - r)*g.row + v*lanes + 1 - s].
 // *bias gets the sum of g over the call's positions. last_lanes is that of whole vectors too, and there is no `before`.
 // With `below` the rows are a multiple of kJointInPlaceRows; with neither `above` nor `below` there are more than
@@ -92,7 +93,8 @@ struct JointKernels {
   // the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
 
-  JointFn in_place[3];  // by JointResults; nullptr likewise
+  // By JointResults; nullptr likewise, and of a form that is rounded when it is read.
+  JointFn in_place[3];
 };
 
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has

@@ -21,12 +21,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if !HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR
 
-// Lanes of a vector under which a kernel column meets what exists. Rows have four kinds of vectors: those between, the
-// first, the last, and the only one.
+// Lanes of a vector of elements under which a kernel column meets what exists. Rows have four kinds of vectors: those
+// between, the first, the last, and the only one.
+template <class D>
 class JointEdges {
  public:
   HWY_INLINE explicit JointEdges(size_t last_lanes) {
-    const JointTag d;
+    const D d;
     for (size_t kind = 0; kind < 4; ++kind) {
       for (size_t s = 0; s < 3; ++s) {
         const auto behind = hn::FirstN(d, kind >= 2 ? last_lanes + s - 1 : hn::Lanes(d));
@@ -34,38 +35,53 @@ class JointEdges {
       }
     }
   }
-  using Seen = hn::Mask<JointTag>[3];
+  using Seen = hn::Mask<D>[3];
   HWY_INLINE const Seen& At(bool first, bool last) const { return seen_[(first ? 1 : 0) + (last ? 2 : 0)]; }
 
  private:
   Seen seen_[4];
 };
 
-template <bool kData, bool kWeights, bool kAdds>
+template <Form kForm, class Mask>
+HWY_INLINE JointVec JointLoadSeen(Mask seen, const cv::FormElement<kForm>* from) {
+  const cv::ElementTag<TypeOf(kForm), JointTag> d;
+  return cv::FromElements<TypeOf(kForm)>(JointTag(), hn::MaskedLoad(seen, d, from));
+}
+
+template <Form kForm, class Mask>
+HWY_INLINE void JointStoreSeen(JointVec v, Mask seen, cv::FormElement<kForm>* to) {
+  const cv::ElementTag<TypeOf(kForm), JointTag> d;
+  hn::BlendedStore(cv::ToElements<TypeOf(kForm), false, true>(JointTag(), v), seen, d, to);
+}
+
+template <Form kForm, bool kData, bool kWeights, bool kAdds>
 void JointInPlaceRows(const JointCall& call) {
+  static_assert(RoundingOf(kForm) == numerics::InputRounding::kNone);
+  using Element = cv::FormElement<kForm>;
+  using Edges = JointEdges<cv::ElementTag<TypeOf(kForm), JointTag>>;
   const JointTag d;
-  constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(float));
-  const JointEdges edges(static_cast<size_t>(call.last_lanes));
-  const int64_t g_row = call.g.row, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
+  constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
+  const Edges edges(static_cast<size_t>(call.last_lanes));
+  const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
   const int64_t vectors = call.vectors;
   JointVec bias = hn::Zero(d);
   // Rows whose results are complete leave together, as whole lines.
   HWY_ALIGN float complete[kJointInPlaceRows * kMostStreamedColumns];
   JointTaps<Form::kFloat32, 3, 3, kData, kWeights> taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
-    const float* g = call.g.first + n * call.g.image;
-    const float* x = reinterpret_cast<const float*>(call.x.first + n * call.x.image);
-    float* to = reinterpret_cast<float*>(call.result.first + n * call.result.image);
+    const Element* g = reinterpret_cast<const Element*>(call.g.first + n * call.g.image);
+    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
+    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);
     const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
                *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
                *ahead2 = call.ahead[2].from + n * call.ahead[2].image;
     // Some rows; is there one before them, one behind?
     const auto add_rows = [&](auto count, auto above, auto below) CANOPY_JOINT_LAMBDA {
       constexpr int kCount = count;
-      const bool streamed = kData && !kAdds && kCount == kJointInPlaceRows && call.streamed;
-      float* const written = streamed ? complete : to;
+      const bool streamed = kData && !kAdds && !kJointHalf<kForm> && kCount == kJointInPlaceRows && call.streamed;
+      Element* const written = streamed ? reinterpret_cast<Element*>(complete) : to;
       for (int64_t v = 0; v < vectors; ++v) {
-        const JointEdges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
+        const typename Edges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
         const int64_t i = v * kJointLanes;
         JointVec source[kCount], result[kCount];
         JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
@@ -73,7 +89,7 @@ void JointInPlaceRows(const JointCall& call) {
           __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
           if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
           source[y] = hn::Zero(d);
-          result[y] = kAdds ? hn::MaskedLoad(seen[1], d, to + y * to_row + i) : hn::Zero(d);
+          result[y] = kAdds ? JointLoadSeen<kForm>(seen[1], to + y * to_row + i) : hn::Zero(d);
         });
         ahead0 += kCount * call.ahead[0].step;
         ahead1 += kCount * call.ahead[1].step;
@@ -83,20 +99,23 @@ void JointInPlaceRows(const JointCall& call) {
           // A position's input is loaded beside the first of its gradients: registers are short.
           JointEach<(kWeights && column == 0 ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
             constexpr bool kNow = y == row + 2 || (row == kFirst && y < row + 2);
-            if constexpr (kNow) source[y] = hn::MaskedLoad(seen[1], d, x + y * x_row + i);
+            if constexpr (kNow) source[y] = JointLoadSeen<kForm>(seen[1], x + y * x_row + i);
           });
-          const JointVec gradient = JointOnce(hn::MaskedLoad(seen[column], d, g + (row + 1) * g_row + i + 1 - column));
+          const JointVec gradient =
+              JointOnce(JointLoadSeen<kForm>(seen[column], g + (row + 1) * g_row + i + 1 - column));
           if constexpr (column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
           return gradient;
         };
         taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
         if constexpr (kData) {
           JointEach<kCount>(
-              [&](auto y) CANOPY_JOINT_LAMBDA { hn::BlendedStore(result[y], seen[1], d, written + y * to_row + i); });
+              [&](auto y) CANOPY_JOINT_LAMBDA { JointStoreSeen<kForm>(result[y], seen[1], written + y * to_row + i); });
         }
       }
-      for (int64_t i = 0; streamed && i < kCount * to_row; i += kJointLanes) {
-        hn::Stream(hn::Load(d, complete + i), d, to + i);
+      if constexpr (!kJointHalf<kForm>) {
+        for (int64_t i = 0; streamed && i < kCount * to_row; i += kJointLanes) {
+          hn::Stream(hn::Load(d, complete + i), d, to + i);
+        }
       }
       g += kCount * g_row;
       x += kCount * x_row;
@@ -112,29 +131,30 @@ void JointInPlaceRows(const JointCall& call) {
     }
     for (; left > (call.below ? 0 : kMany.value); left -= kMany) add_rows(kMany, kYes, kYes);
     if (call.below) continue;
-    if (left == 4) add_rows(kMany, kYes, kNo);
-    if (left == 3) add_rows(std::integral_constant<int, 3>(), kYes, kNo);
-    if (left == 2) add_rows(std::integral_constant<int, 2>(), kYes, kNo);
-    if (left == 1) add_rows(std::integral_constant<int, 1>(), kYes, kNo);
+    JointEach<kJointInPlaceRows>([&](auto less) CANOPY_JOINT_LAMBDA {
+      constexpr std::integral_constant<int, less + 1> kRest;
+      if (left == kRest) add_rows(kRest, kYes, kNo);
+    });
   }
   if constexpr (kWeights) taps.StoreSums(call);
   if (call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
 }
 
-template <bool kData, bool kWeights>
+template <Form kForm, bool kData, bool kWeights>
 void JointInPlace(const JointCall& call) {
-  if constexpr (kData) {
-    if (call.adds) return JointInPlaceRows<kData, kWeights, true>(call);
+  if constexpr (kData && !kJointHalf<kForm>) {
+    if (call.adds) return JointInPlaceRows<kForm, kData, kWeights, true>(call);
   }
-  JointInPlaceRows<kData, kWeights, false>(call);
+  JointInPlaceRows<kForm, kData, kWeights, false>(call);
 }
 
 template <Form kForm>
 void FillJointInPlace(JointKernels* kernels) {
-  if constexpr (kForm == Form::kFloat32 && JointRowsAtOnce(3, 3, JointSpare(kForm)) == 4) {
-    kernels->in_place[kJointBoth] = &JointInPlace<true, true>;
-    kernels->in_place[kJointData] = &JointInPlace<true, false>;
-    kernels->in_place[kJointWeights] = &JointInPlace<false, true>;
+  constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone;
+  if constexpr (!kRounds && JointRowsAtOnce(3, 3, JointSpare(Form::kFloat32)) == kJointInPlaceRows) {
+    kernels->in_place[kJointBoth] = &JointInPlace<kForm, true, true>;
+    kernels->in_place[kJointData] = &JointInPlace<kForm, true, false>;
+    kernels->in_place[kJointWeights] = &JointInPlace<kForm, false, true>;
   }
 }
 

@@ -29,9 +29,10 @@ void JointPairRows(const JointCall& call) {
   HWY_ALIGN int32_t twice[2 * kJointLanes];
   for (int i = 0; i < 2 * kJointLanes; ++i) twice[i] = i / 2;
   const auto low = hn::SetTableIndices(d, twice), high = hn::SetTableIndices(d, twice + kJointLanes);
+  const int64_t g_row = call.g.row / static_cast<int64_t>(sizeof(float));
   JointTaps<kForm, kRows, 3, kData, kWeights> taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
-    const float* g = call.g.first + n * call.g.image;
+    const float* g = reinterpret_cast<const float*>(call.g.first + n * call.g.image);
     const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
     Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);
     const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
@@ -60,7 +61,7 @@ void JointPairRows(const JointCall& call) {
         result[0] = hn::ConcatEven(d, b, a);
         result[1] = hn::ConcatOdd(d, b, a);
       }
-      taps.template AddPair<kEven>(g + i, call.g.row, source, result);
+      taps.template AddPair<kEven>(g + i, g_row, source, result);
       if constexpr (kData) {
         const JointVec a = hn::OddEven(hn::TableLookupLanes(result[1], low), hn::TableLookupLanes(result[0], low));
         const JointVec b = hn::OddEven(hn::TableLookupLanes(result[1], high), hn::TableLookupLanes(result[0], high));
@@ -78,7 +79,7 @@ void JointPairRows(const JointCall& call) {
     for (int64_t y = 0; y < call.rows; ++y) {
       for (int64_t i = 0; i < whole; i += kJointLanes) add(std::false_type(), i);
       if (last > 0) add(std::true_type(), whole);
-      g += call.g.row;
+      g += g_row;
       x += call.x.row / kBytes;
       to += call.result.row / kBytes;
     }

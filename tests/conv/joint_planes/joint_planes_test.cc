@@ -104,23 +104,27 @@ TEST_P(JointPlanesAlgorithmTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
 TEST_P(JointPlanesAlgorithmTest, ReadsEveryOutputGradientOfPlanesWithoutSheets) {
   const kernels::ScopedTarget scoped(GetParam());
   const int64_t heights[] = {3, 5, 6, 7, 8, 14, 33, 67}, widths[] = {1, 2, 7, 14, 16, 17, 33, 80, 990};
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  const DType types[] = {DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+  for (uint32_t seed = 0; seed < 200; ++seed) {
     Draw draw(seed);
     Geometry g;
     g.batch = draw(1, 3);
     g.groups = g.input_channels = g.output_channels = draw(1, 3);
     g.input_size = g.output_size = {draw(1, 2), heights[draw(0, 7)], widths[draw(0, 8)]};
-    g.kernel = {seed % 3 == 0 ? 3 : 1, 3, 3};
+    const DType type = types[draw(0, 2)];
+    g.kernel = {type == DType::kFloat32 && draw(0, 1) == 0 ? 3 : 1, 3, 3};
     g.pad_begin = {g.kernel[0] / 2, 1, 1};
     const bool infinite = seed % 5 == 4;
-    Case c = PlainCase(g, seed, DType::kFloat32, &draw);
+    Case c = PlainCase(g, seed, type, &draw);
     if (infinite) MakeOneInfinite(&c, seed);
     const uint8_t wanted = infinite ? kAllGradients : kJointSets[seed % 4];
-    EXPECT_EQ(RunAlgorithm(&c, "joint_planes", wanted), wanted);
+    const uint8_t served = RunAlgorithm(&c, "joint_planes", wanted);
+    EXPECT_TRUE(served == wanted || (type != DType::kFloat32 && served != 0));  // one by one others may take less work
     if (infinite) {
       ExpectGradientClasses(c, "seed " + std::to_string(seed));
     } else {
-      ExpectGradients(c, wanted, 0, 0, "seed " + std::to_string(seed));
+      // BF16 holds whole numbers up to 256.
+      ExpectGradients(c, wanted, 0, type == DType::kFloat32 ? 0 : 4e-3, "seed " + std::to_string(seed));
     }
     if (HasFailure()) return;
   }

@@ -33,10 +33,14 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
  protected:
   JointPlanesTest() : scoped_(GetParam()), kernels_(JointPlanes()), lanes_(kernels_.lanes) {}
 
+  void PlaceGradient(const Elements& g, JointCall* call) const {
+    call->g = {g.data() + kFirstG * g.size(), kGImage * g.size(), g_row() * g.size()};
+  }
+
   JointCall CallOf(const Shape& shape, const Elements& x, Elements* result, float* sums) const {
     JointCall call{};
     const int64_t size = x.size();
-    call.g = {g_.data() + 1500, 1300, 3 * lanes_ + 5};
+    PlaceGradient(gradient_, &call);
     call.x = {x.data() + kFirstX * size, kXImage * size, x_row() * size};
     if (shape.before) call.before = {before_.data() + 2, 1100, 3 * lanes_ + 2};
     call.result = {result->data() + kFirstResult * size, kResultImage * size, result_row() * size};
@@ -67,7 +71,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
           double sum = shape.before ? call.before.first[n * call.before.image + y * call.before.row + i] : 0;
           for (int r = 0; r < shape.rows; ++r) {
             for (int s = 0; s < shape.columns; ++s) {
-              const double g = call.g.first[n * call.g.image + (y - r) * call.g.row + i - s];
+              const double g = gradient_[kFirstG + n * kGImage + (y - r) * g_row() + i - s];
               sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
               if (shape.what == kJointData) continue;
               expected_sums[(r * shape.columns + s) * lanes_ + i % lanes_] +=
@@ -109,7 +113,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
         const int r = t / 3, s = t % 3;
         if ((s == 1) == ((w % 2 == 0) == even)) continue;
         const int shift = s == 1 ? (even ? 0 : 1) : s / 2;
-        const double g = call.g.first[n * call.g.image + (y - r) * call.g.row + w / 2 - shift];
+        const double g = gradient_[kFirstG + n * kGImage + (y - r) * g_row() + w / 2 - shift];
         sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
         if (shape.what != kJointData) {
           expected_sums[t * lanes_ + w / 2 % lanes_] += x.Read(kFirstX + n * kXImage + y * row + w) * g;
@@ -122,42 +126,43 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   }
 
   // Planes of `height` rows of `width`, the rows from `first` to `end` of which are asked for.
-  void CheckInPlace(JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
+  void CheckInPlace(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
                     bool adds = false) const {
-    const Shape shape{convert::Form::kFloat32, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
+    const Shape shape{form, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
     SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", width " + std::to_string(width) + ", from row " +
                  std::to_string(first) + " of " + std::to_string(height));
-    const Elements x(convert::Form::kFloat32, x_);
-    Elements result(convert::Form::kFloat32, std::vector<float>(kResults, -5));
+    const Elements gradient(form, g_), x(form, x_);
+    Elements result(form, std::vector<float>(kResults, -5));
     std::vector<float> sums(static_cast<size_t>(9 * lanes_), 1);
     float bias = 1;
     JointCall call = CallOf(shape, x, &result, sums.data());
+    PlaceGradient(gradient, &call);
     call.last_lanes = static_cast<int>(width - (call.vectors - 1) * lanes_);
     call.above = first > 0;
     call.below = end < height;
     call.bias = &bias;
     call.adds = adds;
-    kernels_.in_place[what](call);
+    JointPlanes(form).in_place[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     double expected_bias = 1;
     for (int64_t i = 0; i < call.images * (end - first) * width; ++i) {
       const int64_t n = i / width / (end - first), y = i / width % (end - first), w = i % width;
       const auto g = [&](int64_t row, int64_t column) {
         const bool seen = first + row >= 0 && first + row < height && column >= 0 && column < width;
-        return seen ? call.g.first[n * call.g.image + row * call.g.row + column] : 0.0;
+        return seen ? gradient.Read(kFirstG + n * kGImage + row * g_row() + column) : 0.0;
       };
       double sum = adds ? -5 : 0;
       for (int t = 0; t < 9; ++t) {
-        const double gradient = g(y + 1 - t / 3, w + 1 - t % 3);
-        sum += call.taps[t / 3 * call.taps_row + t % 3 * call.taps_column] * gradient;
+        const double met = g(y + 1 - t / 3, w + 1 - t % 3);
+        sum += call.taps[t / 3 * call.taps_row + t % 3 * call.taps_column] * met;
         if (what != kJointData) {
-          expected_sums[t * lanes_ + w % lanes_] += x.Read(kFirstX + n * kXImage + y * x_row() + w) * gradient;
+          expected_sums[t * lanes_ + w % lanes_] += x.Read(kFirstX + n * kXImage + y * x_row() + w) * met;
         }
       }
       expected_bias += g(y, w);
       if (what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + w] = sum;
     }
-    ExpectResults(convert::Form::kFloat32, result, expected);
+    ExpectResults(form, result, expected);
     for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
     ASSERT_NEAR(bias, expected_bias, 1e-3);
   }
@@ -184,7 +189,9 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     EXPECT_NE(results[1][0], -5);
   }
 
-  static constexpr int64_t kFirstX = 3, kXImage = 1200, kFirstResult = 1, kResultImage = 1150, kResults = 4000;
+  static constexpr int64_t kFirstG = 1500, kGImage = 1300, kFirstX = 3, kXImage = 1200, kFirstResult = 1,
+                           kResultImage = 1150, kResults = 4000;
+  int64_t g_row() const { return 3 * lanes_ + 5; }
   int64_t x_row() const { return 3 * lanes_ + 1; }
   int64_t result_row() const { return 3 * lanes_ + 3; }
 
@@ -193,6 +200,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   const int lanes_;
   const std::vector<float> g_ = RandomFloats(6000, 1), x_ = RandomFloats(4000, 2), before_ = RandomFloats(4000, 3),
                            taps_ = RandomFloats(200, 4);
+  const Elements gradient_{convert::Form::kFloat32, g_};
 };
 
 TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
@@ -244,18 +252,25 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
 // What lies around the output's gradient is not 0 here.
 TEST_P(JointPlanesTest, InPlaceGiveWhatTheFormulaSaysAndTouchNothingElse) {
   if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
-  for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
-    for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
-      for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over
-        CheckInPlace(what, height, width, 0, height);
-        CheckInPlace(what, height, width, 0, kJointInPlaceRows);
-        CheckInPlace(what, height, width, kJointInPlaceRows, height);
-        if (what != kJointWeights) CheckInPlace(what, height, width, 0, height, true);
-        if (HasFatalFailure()) return;
+  int forms = 0;
+  for (const convert::Form form : kReadForms) {
+    if (JointPlanes(form).in_place[kJointBoth] == nullptr) continue;
+    ++forms;
+    for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
+      const bool adds = TypeOf(form) == numerics::DType::kFloat32 && what != kJointWeights;
+      for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
+        for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over
+          CheckInPlace(form, what, height, width, 0, height);
+          CheckInPlace(form, what, height, width, 0, kJointInPlaceRows);
+          CheckInPlace(form, what, height, width, kJointInPlaceRows, height);
+          if (adds) CheckInPlace(form, what, height, width, 0, height, true);
+          if (HasFatalFailure()) return;
+        }
+        CheckInPlace(form, what, 14, width, kJointInPlaceRows, 3 * kJointInPlaceRows);
       }
-      CheckInPlace(what, 14, width, kJointInPlaceRows, 3 * kJointInPlaceRows);
     }
   }
+  EXPECT_EQ(forms, 3) << "all but those that are rounded when they are read";
 }
 
 TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
