@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,6 +15,7 @@
 #include "bench/record.h"
 #include "bench/statistics.h"
 #include "bench/team.h"
+#include "bench/worker.h"
 #include "kernels/dispatch.h"
 
 namespace canopy::bench {
@@ -62,7 +68,7 @@ void AddOptions(CLI::App* app, Options* options) {
   app->add_flag("--plans", options->plans, "Show Canopy's whole plan of each case");
   app->add_flag("--list", options->list, "Show the cases and time nothing");
   app->add_flag("--latency", options->latency,
-                "Time each step of a call alone, in this process; without problems, of a tiny one");
+                "Time each step of a call alone, in one process; without problems, of a tiny one");
 }
 
 std::vector<BenchCase> Load(const Options& options) {
@@ -112,11 +118,35 @@ json MeasureMachine(const Options& options, std::map<int, Bandwidth>* bandwidths
   return machine;
 }
 
-int ReportLatencies(const std::vector<BenchCase>& cases) {
+void PrintLatencies(const std::vector<BenchCase>& cases, int threads) {
   constexpr int kSamples = 2000;
+  SetThreads(threads);
   for (const BenchCase& a_case : cases) {
-    std::printf("%s\n%s", conv::FormatCall(a_case.call).c_str(),
+    std::printf("%s, %d thread%s\n%s", conv::FormatCall(a_case.call).c_str(), threads, threads == 1 ? "" : "s",
                 LatencyTable(MeasureLatencies(a_case.call, kSamples)).c_str());
+  }
+}
+
+// A process for each number of threads, which is not changed where something has computed.
+int ReportLatencies(const std::vector<BenchCase>& cases, const std::vector<int>& threads) {
+  for (const int count : threads) {
+    std::fflush(stdout);
+    const pid_t process = fork();
+    if (process < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+    if (process == 0) {
+      int code = 2;
+      try {
+        PrintLatencies(cases, count);
+        code = 0;
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "canopy-bench: %s\n", error.what());
+      }
+      std::fflush(stdout);
+      _exit(code);
+    }
+    int status = 0;
+    waitpid(process, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return 2;
   }
   return 0;
 }
@@ -130,7 +160,7 @@ int Run(const Options& options, const std::string& command) {
     }
     return 0;
   }
-  if (options.latency) return ReportLatencies(cases);
+  if (options.latency) return ReportLatencies(cases, options.threads);
   std::map<int, Bandwidth> bandwidths;
   json header = {{"command", command}, {"machine", MeasureMachine(options, &bandwidths)}};
   std::vector<std::unique_ptr<Team>> teams;

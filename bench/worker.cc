@@ -12,7 +12,6 @@
 #include <cstring>
 
 namespace canopy::bench {
-namespace {
 
 using nlohmann::json;
 
@@ -22,8 +21,6 @@ void SetThreads(int threads) {
     setenv(name, text.c_str(), 1);
   }
 }
-
-}  // namespace
 
 Worker::Worker(int threads, const Child& child) {
   int ends[2];

@@ -19,6 +19,9 @@ class WorkerFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Tells every library that computes in this process to use so many threads. REQUIRES: none has computed yet.
+void SetThreads(int threads);
+
 class Worker {
  public:
   // In the child process: answers on `socket` and returns, or becomes another program that does.
