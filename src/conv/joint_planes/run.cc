@@ -276,10 +276,8 @@ class JointRun {
     const int64_t row = slice.kernel * g_.kernel[1] + h.kernel + pass.row * g_.stride[1];
     const int64_t tap = row * width + w.kernel + pass.column * g_.stride[2];
     if (in_place_) {
-      const auto& strides = p_.output.strides;
       const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, slice.output);
-      const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
-      call->g = {output_.Address(plane + band.first * strides[3]), strides[0] * bytes, strides[3] * bytes};
+      call->g = RowsOf(true, output_.Address(plane), p_.output, pass, band);
       call->above = band.first > 0;
       call->below = band.first + band.rows < s_.rows_.positions;
     } else {

@@ -57,11 +57,19 @@ inline constexpr int32_t kInf = 0x7F800000;
 inline constexpr int32_t kQuiet = 0x00400000;
 inline constexpr int32_t kMagnitude = 0x7FFFFFFF;
 
+// A number in all lanes. Where kPassing, it is made anew where it is used: loops whose registers are full would keep it
+// in memory.
+template <bool kPassing, class DI>
+HWY_INLINE hn::Vec<DI> Number(DI di, int32_t number) {
+  if constexpr (kPassing) __asm__ volatile("" : "+r"(number));
+  return hn::Set(di, number);
+}
+
 // DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop.
-template <int kDropped, class DI, class VI = hn::Vec<DI>>
+template <int kDropped, bool kPassing = false, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI AddHalfUlp(DI di, VI bits) {
-  const VI odd = hn::And(hn::ShiftRight<kDropped>(bits), hn::Set(di, 1));
-  return hn::Add(bits, hn::Add(odd, hn::Set(di, (1 << (kDropped - 1)) - 1)));
+  const VI odd = hn::ShiftRight<31>(hn::ShiftLeft<31 - kDropped>(bits));  // -1 or 0: takes no number of its own
+  return hn::Sub(hn::Add(bits, Number<kPassing>(di, (1 << (kDropped - 1)) - 1)), odd);
 }
 
 // NaN to +0 and magnitudes above `greatest` (a pattern) to it: what saturation does before any rounding.
@@ -112,21 +120,11 @@ HWY_INLINE Pattern<D> ToFloat16Bits(D d, hn::Vec<D> v) {
 
 // ---- the other formats ---------------------------------------------------------------------------------------------
 
-// A number in all lanes. Where kPassing, it is made anew where it is used: loops whose registers are full would keep it
-// in memory.
-template <bool kPassing, class DI>
-HWY_INLINE hn::Vec<DI> Number(DI di, int32_t number) {
-  if constexpr (kPassing) __asm__ volatile("" : "+r"(number));
-  return hn::Set(di, number);
-}
-
 // In the upper half of each lane, anything in the lower.
 template <bool kPassing = false, class D>
 HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   const PatternTag<D> di;
-  const auto bits = hn::BitCast(di, v);
-  const auto odd = hn::ShiftRight<31>(hn::ShiftLeft<15>(bits));  // -1 or 0: AddHalfUlp without a number more
-  const auto rounded = hn::Sub(hn::Add(bits, Number<kPassing>(di, 0x7FFF)), odd);
+  const auto rounded = AddHalfUlp<16, kPassing>(di, hn::BitCast(di, v));
   return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), Number<kPassing>(di, kInf | kQuiet), rounded);
 }
 
