@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/checked_math.h"
+#include "conv/joint_planes/output_planes.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/depth.h"
@@ -26,14 +27,14 @@ class JointRun {
         packed_(memory.weights),
         partial_(memory.sums),
         scratch_(memory.scratch),
-        output_(b_.output, p_.output, p_.rule),
-        unrounded_(b_.output, p_.output, {}),
+        output_(b_.output, p_),
         input_(b_.input, p_.input, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
-        in_place_(direct_ && step.in_place_),
+        edged_(direct_ && step.edged_),
+        in_place_(edged_ && step.in_place_),
         streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
         data_(step.data()),
@@ -46,7 +47,7 @@ class JointRun {
     const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
-      direct_ = in_place_ = streams_ = false;
+      direct_ = edged_ = in_place_ = streams_ = false;
       kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
       input_.TakeFiniteOnly();
@@ -98,7 +99,7 @@ class JointRun {
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
     const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
-    if (!in_place_) std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
+    if (!edged_) std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
     std::fill(scratch.sums, scratch.line, 0.0f);
     kernels::JointCall call{};
     call.streamed = streams_;
@@ -142,7 +143,7 @@ class JointRun {
         pass.first = pass.first && i == 0;
         pass.last = pass.last && i + 1 == slices;
         SetAhead(next, band, i, static_cast<int64_t>(j), call);
-        call->bias = bias;
+        call->bias = in_place_ ? bias : nullptr;
         AddPass(pass, slice, sheet, band, x, result, scratch, channel, call);
       }
     }
@@ -151,45 +152,36 @@ class JointRun {
     StoreResult(sheet, band, scratch);
   }
 
-  // Output rows [first + before .. ) that the band reads, and to `bias`, if any, the sum of those that the bands before
-  // did not read.
-  void LoadOutput(const Sheet& sheet, int64_t depth, const Band& band, const Scratch& scratch, float* bias) const {
+  // Output rows that exist, of those that a band meets, and the first that it would meet.
+  struct OutputRows {
+    int64_t start, first, end;
+  };
+  OutputRows OutputOf(const Band& band) const {
     const int64_t exist = s_.rows_.Existing(), start = band.first - s_.rows_.before;
     const int64_t first = std::clamp<int64_t>(start, 0, exist);
-    const int64_t end = std::clamp(band.first + band.rows + s_.rows_.after, first, exist);
-    float* const origin = scratch.output + s_.front_;
-    if (s_.bands_ > 1) {  // of other rows' places some are zeros now
-      std::fill(origin, origin + (first - start) * s_.row_pitch_, 0.0f);
-    }
-    for (int64_t i = 0; i < sheet.images; ++i) {
-      const int64_t plane = output_.PlaneAt(sheet.first_image + i, sheet.channel, depth);
-      float* to = origin + i * s_.image_pitch_ + (first - start) * s_.row_pitch_;
-      output_.Load(plane, {first, 1, end - first, 0, s_.columns_.Existing()}, s_.row_pitch_, scratch.line, to, nullptr);
-    }
-    if (s_.bands_ > 1) {
-      float* behind = origin + (end - start) * s_.row_pitch_;
-      std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
-    }
-    if (bias == nullptr) return;
-    const int64_t seen = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, first, end);
-    if (p_.rule.input_rounding != numerics::InputRounding::kNone) {
-      *bias += SumUnrounded(sheet, depth, seen, end);
-      return;
-    }
-    const float* from = origin + (seen - start) * s_.row_pitch_;
-    *bias += kernels::Lines().sum(from, (sheet.images - 1) * s_.image_pitch_ + (end - seen) * s_.row_pitch_);
+    return {start, first, std::clamp(band.first + band.rows + s_.rows_.after, first, exist)};
   }
 
-  // Output rows [first, end), FP32.
-  float SumUnrounded(const Sheet& sheet, int64_t depth, int64_t first, int64_t end) const {
-    const int64_t width = g_.output_size[2], row = p_.output.strides[3];
-    const int64_t together = row == width ? end - first : 1;
-    float sum = 0;
-    for (int64_t i = 0; i < sheet.images; ++i) {
-      const float* plane = unrounded_.Direct(unrounded_.PlaneAt(sheet.first_image + i, sheet.channel, depth));
-      for (int64_t r = first; r < end; r += together) sum += kernels::Lines().sum(plane + r * row, together * width);
+  // The output rows that the band reads, and to `bias`, if any, the sum of those that the bands before did not read.
+  void LoadOutput(const Sheet& sheet, int64_t depth, const Band& band, const Scratch& scratch, float* bias) const {
+    const OutputRows met = OutputOf(band);
+    OutputPlanes::Rows rows{sheet.first_image, sheet.images, sheet.channel, depth, met.first, met.end};
+    float *const origin = scratch.output + s_.front_, *const line = scratch.line;
+    const int64_t columns = s_.columns_.Existing(), row = s_.row_pitch_, image = s_.image_pitch_;
+    if (edged_) {
+      output_.Load(rows, columns, columns, image, line, origin);
+    } else {
+      float* const first = origin + (met.first - met.start) * row;
+      if (s_.bands_ > 1) std::fill(origin, first, 0.0f);  // of other rows' places some are zeros now
+      output_.Load(rows, columns, row, image, line, first);
+      float* const behind = origin + (met.end - met.start) * row;
+      if (s_.bands_ > 1) std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
     }
-    return sum;
+    if (bias == nullptr) return;
+    rows.first = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, met.first, met.end);
+    *bias += output_.rounds() ? output_.SumUnrounded(rows)
+                              : kernels::Lines().sum(origin + (rows.first - met.start) * row,
+                                                     (sheet.images - 1) * image + (met.end - rows.first) * row);
   }
 
   // The band's rows of one residue of rows.
@@ -238,7 +230,7 @@ class JointRun {
     const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size()), slices = next.slices.count;
     const int64_t depth = slices == 0 ? 0 : next.slices.At(std::min(slice, slices - 1)).output;
     const char* planes[] = {
-        output_.Address(output_.PlaneAt(next.first_image, next.channel, depth)),
+        output_.Address(next.first_image, next.channel, depth),
         weights_ ? input_.Address(input_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr,
         data_ && !streams_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth))
                            : nullptr};
@@ -275,13 +267,17 @@ class JointRun {
     const int64_t width = g_.kernel[2];
     const int64_t row = slice.kernel * g_.kernel[1] + h.kernel + pass.row * g_.stride[1];
     const int64_t tap = row * width + w.kernel + pass.column * g_.stride[2];
+    constexpr int64_t kBytes = sizeof(float);
+    call->above = band.first > 0;
+    call->below = band.first + band.rows < s_.rows_.positions;
     if (in_place_) {
-      const int64_t plane = output_.PlaneAt(sheet.first_image, sheet.channel, slice.output);
-      call->g = RowsOf(true, output_.Address(plane), p_.output, pass, band);
-      call->above = band.first > 0;
-      call->below = band.first + band.rows < s_.rows_.positions;
+      const char* plane = output_.Address(sheet.first_image, sheet.channel, slice.output);
+      call->g = RowsOf(true, plane, p_.output, pass, band);
+    } else if (edged_) {
+      const int64_t width = g_.output_size[2], first = (band.first - OutputOf(band).first) * width;
+      call->g = {reinterpret_cast<const char*>(scratch.output + s_.front_ + first), s_.image_pitch_ * kBytes,
+                 width * kBytes};
     } else {
-      constexpr int64_t kBytes = sizeof(float);
       const int64_t first = s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column;
       call->g = {reinterpret_cast<const char*>(scratch.output + first), s_.image_pitch_ * kBytes,
                  s_.row_pitch_ * kBytes};
@@ -306,20 +302,20 @@ class JointRun {
     call->vectors = base::CeilDiv(columns, floats);
     // In sheets there are zeros behind a row, or what nobody reads.
     call->last_lanes = direct_ ? static_cast<int>(columns % floats) : 0;
-    if (in_place_ && call->last_lanes == 0) call->last_lanes = static_cast<int>(floats);
+    if (edged_ && call->last_lanes == 0) call->last_lanes = static_cast<int>(floats);
     if (rows > 0 && columns > 0) RunParts(pass, *call);
   }
 
   // Whether a pass writes its results where they stay, to be added to where they are not the last; else to a sheet.
-  bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || in_place_ || s_.pairs(direct_)); }
+  bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || edged_ || s_.pairs(direct_)); }
 
   // In parts that add no more than kMostTerms to a sum.
   void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
     const bool pairs = s_.pairs(direct_);
-    const kernels::JointFn kernel = in_place_ ? kernels_->in_place[what]
-                                    : pairs   ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
-                                              : kernels_->kernels[what][pass.rows][pass.columns];
+    const kernels::JointFn kernel = edged_  ? kernels_->edged[what]
+                                    : pairs ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
+                                            : kernels_->kernels[what][pass.rows][pass.columns];
     if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
     const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
@@ -377,12 +373,14 @@ class JointRun {
   const Geometry& g_;
   const Buffers& b_;
   float *packed_, *partial_, *scratch_;
-  sheets::PlaneReader output_, unrounded_, input_;
+  OutputPlanes output_;
+  sheets::PlaneReader input_;
   LineReader weight_;
   sheets::PlaneWriter input_result_;
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
-  bool in_place_;                         // so does the output's gradient
+  bool edged_;                            // the output's gradient has no zeros around it
+  bool in_place_;                         // nor a sheet
   bool streams_;                          // the input's gradient is written past the caches
   const kernels::JointKernels* kernels_;  // for the form that these are then in
   bool data_, weights_, bias_;            // what is wanted now

@@ -28,9 +28,10 @@ constexpr double kCopyWork = 3.5;        // of a vector
 constexpr double kSplitWork = 10;        // where it is split, or put together again
 constexpr double kConversionWork = 1.5;  // more where elements are not plain FP32
 constexpr double kRowWork = 6;           // of a row's way, besides
-constexpr double kBlockWork = 16;        // of rows that a kernel takes at once
+constexpr double kRoundWork = 3;         // of a vector that a kernel rounds
+constexpr double kBlockWork = 16;        // of rows that a kernel takes at once, unless it is an edged one
 constexpr double kPassWork = 60;
-constexpr double kInPlaceWork = 300;  // of a pass whose kernel looks for the edges itself
+constexpr double kEdgedWork = 300;  // of a pass whose kernel looks for the edges itself
 constexpr double kImageWork = 40;
 constexpr double kOverhead = 1.2;
 
@@ -78,18 +79,18 @@ bool JointStep::HasKernels() const {
   });
 }
 
-bool JointStep::MeetsInPlace(const ConvProblem& problem) const {
+bool JointStep::FindsEdges(const ConvProblem& problem) const {
   const auto centred = [](const sheets::Reach& reach) {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
   const bool converts = TypeOf(form_) != numerics::DType::kFloat32;
-  return kernels::JointPlanes(form_).in_place[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
-         (!converts || VectorsOf(1) <= kFewVectors) &&
-         kernels::convert::FormRead(problem.output.dtype, problem.rule) == form_ && centred(rows_) &&
-         centred(columns_) && rows_.positions > kernels::kJointInPlaceRows &&
-         VectorsOf(kernels::kJointInPlaceRows) <= kMostTerms &&
-         (kernels::kJointInPlaceRows + 2) * row_pitch_ <= kSheetFloats;
+  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
+  return kernels::JointPlanes(form_).edged[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
+         (!converts || VectorsOf(1) <= kFewVectors) && read != Form::kOther && TypeOf(read) == TypeOf(form_) &&
+         centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointEdgedRows &&
+         VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
+         (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
 void JointStep::Lay(const ConvProblem& problem) {
@@ -98,34 +99,35 @@ void JointStep::Lay(const ConvProblem& problem) {
   direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
-  in_place_ = direct_ && MeetsInPlace(problem);
+  edged_ = direct_ && FindsEdges(problem);
+  in_place_ = edged_ && problem.rule.input_rounding == numerics::InputRounding::kNone;
   streams_ = Streams(problem);
 }
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || !(in_place_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
+  if (!data() || !(edged_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
   if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];
-  const bool rows = in_place_ ? strides[3] == width && width <= kernels::kMostStreamedColumns &&
-                                    kernels::kJointInPlaceRows * width % kLine == 0
-                              : strides[3] % kLine == 0 && width % kLine == 0;
+  const bool rows = edged_ ? strides[3] == width && width <= kernels::kMostStreamedColumns &&
+                                 kernels::kJointEdgedRows * width % kLine == 0
+                           : strides[3] % kLine == 0 && width % kLine == 0;
   return rows && strides[0] % kLine == 0 && strides[1] % kLine == 0 && strides[2] % kLine == 0;
 }
 
 void JointStep::Cut(const Geometry& g) {
   const bool several = passes_.size() > 1 || slices_.most() > 1;
-  const bool results = data() && pair_passes_.empty() && !in_place_ && several;  // of all passes but the last
+  const bool results = data() && pair_passes_.empty() && !edged_ && several;  // of all passes but the last
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
   bands_ = base::CeilDiv(rows_.positions, most);
   band_ = base::CeilDiv(rows_.positions, bands_);
-  if (in_place_ && (bands_ > 1 || VectorsOf(band_) > kMostTerms)) {
+  if (edged_ && (bands_ > 1 || VectorsOf(band_) > kMostTerms)) {
     band_ = std::min(most, kMostTerms / VectorsOf(1));
-    band_ -= band_ % kernels::kJointInPlaceRows;
+    band_ -= band_ % kernels::kJointEdgedRows;
   }
   bands_ = base::CeilDiv(rows_.positions, band_);
   image_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
@@ -176,18 +178,23 @@ void JointStep::SpreadAhead(const ConvProblem& problem) {
 
 double JointStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const auto copies = [&](const Operand& operand, const Extent3& size, bool split) {
+  const auto copies = [&](const Operand& operand, int64_t rows, int64_t columns, bool split) {
     const double vector = (split ? kSplitWork : kCopyWork) + (problem.IsPlain(operand) ? 0 : kConversionWork);
-    return static_cast<double>(size[1]) * (kRowWork + vector * static_cast<double>(base::CeilDiv(size[2], lanes_)));
+    return static_cast<double>(rows) * (kRowWork + vector * static_cast<double>(base::CeilDiv(columns, lanes_)));
   };
+  const int64_t output_rows = edged_ ? 1 : g.output_size[1];  // without gaps a plane is one
   const bool split = g.stride[2] > 1;
   // Of the input's planes and of what they meet.
   const double planes = static_cast<double>(g.input_size[0]), slices = static_cast<double>(slices_.total());
-  double work = planes * kImageWork + (in_place_ ? 0 : slices * copies(problem.output, g.output_size, false));
-  if (weights() && !direct_) work += planes * copies(problem.input, g.input_size, split);
-  if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size, split);
+  double work =
+      planes * kImageWork + (in_place_ ? 0
+                                       : slices * copies(problem.output, output_rows,
+                                                         g.output_size[1] * g.output_size[2] / output_rows, false));
+  if (weights() && !direct_) work += planes * copies(problem.input, g.input_size[1], g.input_size[2], split);
+  if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size[1], g.input_size[2], split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
   const int results = (data() ? 1 : 0) + (weights() ? 1 : 0);
+  const double rounded = weights() && !in_place_ ? kRoundWork * vectors : 0;
   for (const sheets::Pass& pass : passes(direct_)) {
     const double calls = static_cast<double>(bands_) / static_cast<double>(images_);
     const double firsts = pass.first ? std::min(planes, slices) : 0;
@@ -199,15 +206,19 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
     work += firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
             (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
-            slices * (kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
-                      (in_place_ ? kInPlaceWork : kPassWork) * calls);
+            slices * (edged_ ? kEdgedWork * calls + rounded
+                             : kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
+                                   kPassWork * calls);
   }
   return kOverhead * work * static_cast<double>(g.groups * g.batch * lanes_) / kWorkLanes;
 }
 
 std::string JointStep::Describe() const {
-  const char* in_sheets = in_place_ ? "nothing" : direct_ ? "the output" : "everything";
-  return std::string(in_sheets) + " in sheets, " + std::to_string(images_) + " images at once, bands of " +
+  const char* in_sheets = in_place_ ? "nothing in sheets"
+                          : edged_  ? "the output in sheets without gaps"
+                          : direct_ ? "the output in sheets"
+                                    : "everything in sheets";
+  return std::string(in_sheets) + ", " + std::to_string(images_) + " images at once, bands of " +
          std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +
          (streams_ ? ", results past the caches" : "");

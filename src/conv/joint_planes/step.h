@@ -2,10 +2,11 @@
 // Backward depthwise convolutions over plain planes in one pass: an output gradient is read once, and what a kernel
 // loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
 // summed on the way. Where kernels read and write the types in question themselves, the input is read and its gradient
-// written where they stand, and the output's gradient read there under 3x3 kernels over planes of one size; else they
-// lie in sheets too. With a stride, each residue of the input's rows and columns is
-// a plane of its own, but kernels of three columns part even from odd columns in registers. An input plane that meets
-// several output planes, for the kernel has a depth, adds up what each gives.
+// written where they stand; else they lie in sheets too. Under 3x3 kernels over planes of one size the output's
+// gradient then has no zeros around it: it is read where it stands, or, where its numbers are rounded, from a sheet
+// without gaps, for each serves nine products. With a stride, each residue of the input's rows and columns is a plane
+// of its own, but kernels of three columns part even from odd columns in registers. An input plane that meets several
+// output planes, for the kernel has a depth, adds up what each gives.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -55,8 +56,8 @@ class JointStep : public Step {
 
   // Whether results are better written past the caches, and lie in whole lines.
   bool Streams(const ConvProblem& problem) const;
-  // Whether the output's gradient lies as kernels in place read it.
-  bool MeetsInPlace(const ConvProblem& problem) const;
+  // Whether there are kernels that need no zeros around the output's gradient.
+  bool FindsEdges(const ConvProblem& problem) const;
 
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
   const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
@@ -75,9 +76,10 @@ class JointStep : public Step {
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
-  bool in_place_ = false;         // so does the output's gradient
+  bool edged_ = false;            // the output's gradient has no zeros around it
+  bool in_place_ = false;         // nor a sheet
   bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
-  int64_t row_pitch_ = 0;         // of all sheets
+  int64_t row_pitch_ = 0;         // of all sheets but those without gaps
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves
   int64_t images_ = 1;            // of a sheet: several only where a band is a whole plane
   int64_t image_pitch_ = 0;

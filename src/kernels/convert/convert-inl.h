@@ -57,19 +57,22 @@ inline constexpr int32_t kInf = 0x7F800000;
 inline constexpr int32_t kQuiet = 0x00400000;
 inline constexpr int32_t kMagnitude = 0x7FFFFFFF;
 
-// A number in all lanes. Where kPassing, it is made anew where it is used: loops whose registers are full would keep it
-// in memory.
-template <bool kPassing, class DI>
-HWY_INLINE hn::Vec<DI> Number(DI di, int32_t number) {
-  if constexpr (kPassing) __asm__ volatile("" : "+r"(number));
-  return hn::Set(di, number);
+// A number in all lanes. Where kPassing, it is taken from memory by what uses it: loops whose registers are full would
+// keep a vector of it there.
+template <bool kPassing, int32_t kNumber, class DI>
+HWY_INLINE hn::Vec<DI> Number(DI di) {
+  if constexpr (!kPassing) return hn::Set(di, kNumber);
+  static constexpr int32_t kInMemory = kNumber;
+  const int32_t* number = &kInMemory;
+  __asm__ volatile("" : "+r"(number));
+  return hn::Set(di, *number);
 }
 
 // DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop.
 template <int kDropped, bool kPassing = false, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI AddHalfUlp(DI di, VI bits) {
   const VI odd = hn::ShiftRight<31>(hn::ShiftLeft<31 - kDropped>(bits));  // -1 or 0: takes no number of its own
-  return hn::Sub(hn::Add(bits, Number<kPassing>(di, (1 << (kDropped - 1)) - 1)), odd);
+  return hn::Sub(hn::Add(bits, Number<kPassing, (1 << (kDropped - 1)) - 1>(di)), odd);
 }
 
 // NaN to +0 and magnitudes above `greatest` (a pattern) to it: what saturation does before any rounding.
@@ -125,20 +128,20 @@ template <bool kPassing = false, class D>
 HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   const PatternTag<D> di;
   const auto rounded = AddHalfUlp<16, kPassing>(di, hn::BitCast(di, v));
-  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), Number<kPassing>(di, kInf | kQuiet), rounded);
+  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), Number<kPassing, kInf | kQuiet>(di), rounded);
 }
 
-template <int kMantissaBits, class D>
+template <int kMantissaBits, bool kPassing = false, class D>
 HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
   constexpr int32_t kUlp = 1 << (23 - kMantissaBits);
   const PatternTag<D> di;
   const auto bits = hn::BitCast(di, v);
   // Half an ulp is added but to ties beside an even number.
-  const auto down = hn::Eq(hn::And(bits, hn::Set(di, 2 * kUlp - 1)), hn::Set(di, kUlp / 2));
-  const auto rounded = hn::IfThenElse(down, bits, hn::Add(bits, hn::Set(di, kUlp / 2)));
-  const auto quiet = hn::Or(bits, hn::Set(di, kQuiet));
+  const auto down = hn::Eq(hn::And(bits, Number<kPassing, 2 * kUlp - 1>(di)), Number<kPassing, kUlp / 2>(di));
+  const auto rounded = hn::IfThenElse(down, bits, hn::Add(bits, Number<kPassing, kUlp / 2>(di)));
+  const auto quiet = hn::Or(bits, Number<kPassing, kQuiet>(di));
   const auto kept = hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), quiet, rounded);
-  return hn::BitCast(d, hn::And(kept, hn::Set(di, -kUlp)));
+  return hn::BitCast(d, hn::And(kept, Number<kPassing, -kUlp>(di)));
 }
 
 template <class D>
@@ -235,7 +238,7 @@ HWY_INLINE void StoreVec(D d, hn::Vec<D> v, void* address) {
   hn::StoreU(ToElements<kType, kSaturate>(d, v), ElementTag<kType, D>(), static_cast<Element<kType>*>(address));
 }
 
-template <InputRounding kRounding, bool kSaturate, class D>
+template <InputRounding kRounding, bool kSaturate, bool kPassing = false, class D>
 HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kNone) return v;
   const PatternTag<D> di;
@@ -257,8 +260,8 @@ HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kBFloat16) {
     return hn::BitCast(d, hn::And(ToBFloat16Bits(d, v), hn::Set(di, static_cast<int32_t>(0xFFFF0000u))));
   }
-  if constexpr (kRounding == InputRounding::kHfloat32x11) return ToHfloat32<11>(d, v);
-  if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10>(d, v);
+  if constexpr (kRounding == InputRounding::kHfloat32x11) return ToHfloat32<11, kPassing>(d, v);
+  if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10, kPassing>(d, v);
 }
 
 // One number of any alignment, which Highway wants aligned where it is a float.

@@ -12,7 +12,7 @@
 #include <type_traits>
 
 #include "kernels/joint_planes/contract.h"
-#include "kernels/joint_planes/in_place-inl.h"
+#include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/pairs-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
 
@@ -125,7 +125,7 @@ const JointKernels& JointPlanesOfTarget() {
       kernels.lanes = static_cast<int>(kJointLanes);
       kernels.tails = kJointTails;
       FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
-      FillJointInPlace<kForm>(&kernels);
+      FillJointEdged<kForm>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<kForm, rows, columns>(&kernels);

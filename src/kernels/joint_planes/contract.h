@@ -36,7 +36,7 @@ struct JointRows {
 // fused multiply-add each, where the instruction set has it, to 0 or what was `before`. Of the last vector of each row
 // only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that is 0.
 struct JointCall {
-  JointRows<const char> g;  // FP32, but of the form for kernels in place
+  JointRows<const char> g;  // FP32, but of the form's type for edged kernels
   JointRows<const char> x;
   JointRows<const float> before;
   JointRows<char> result;
@@ -47,10 +47,10 @@ struct JointCall {
   float* sums;
   int64_t sums_row, sums_column;
   JointAhead ahead[3];  // the last one's is written
-  bool above, below;    // for kernels in place: whether g has a row before the first, behind the last
+  bool above, below;    // for edged kernels: whether g has a row before the first, behind the last
   float* bias;          // likewise; or nullptr
   bool streamed;        // results are written past the caches
-  bool adds;            // for kernels in place and of pairs: to FP32 results, which are not `streamed`, instead of to 0
+  bool adds;  // for edged kernels and those of pairs: to FP32 results, which are not `streamed`, instead of to 0
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -60,17 +60,17 @@ using JointFn = void (*)(const JointCall& call);
 // even ones, else under the latter. last_lanes then counts floats of x, and there is no `before`.
 
 // Where they are `streamed`, results are FP32, a kernel of pairs has rows of whole lines of 64 bytes from an aligned
-// address on, and a kernel in place rows that follow one another, of no more than kMostStreamedColumns, of which
-// kJointInPlaceRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
+// address on, and an edged kernel rows that follow one another, of no more than kMostStreamedColumns, of which
+// kJointEdgedRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
 
-// A kernel in place serves three rows and columns over a g of no more rows and columns than x, which is read where it
-// stands, in the form that the kernel was asked for. The middle row and column meet a position's own gradient, and what
-// is not there is 0:
+// An edged kernel serves three rows and columns over a g of no more rows and columns than x, without zeros around it:
+// it looks for the edges itself. g has the type of the form that the kernel was asked for, and is not rounded. The
+// middle row and column meet a position's own gradient, and what is not there is 0:
 //   g(n, y, v, r, s) = g.first[n*g.image + (y + 1 - r)*g.row + v*lanes + 1 - s].
-// *bias gets the sum of g over the call's positions. last_lanes is that of whole vectors too, and there is no `before`.
-// With `below` the rows are a multiple of kJointInPlaceRows; with neither `above` nor `below` there are more than
-// these.
-inline constexpr int kJointInPlaceRows = 4;
+// *bias gets the sum of g over the call's positions, unless the form is one that is rounded when it is read. last_lanes
+// is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of kJointEdgedRows; with
+// neither `above` nor `below` there are more than these.
+inline constexpr int kJointEdgedRows = 4;
 inline constexpr int kMostStreamedColumns = 256;
 
 inline constexpr int kMostJointRows = 7;
@@ -93,8 +93,8 @@ struct JointKernels {
   // the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
 
-  // By JointResults; nullptr likewise, and of a form that is rounded when it is read.
-  JointFn in_place[3];
+  // By JointResults; nullptr likewise.
+  JointFn edged[3];
 };
 
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has

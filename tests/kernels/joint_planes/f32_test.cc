@@ -126,12 +126,13 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   }
 
   // Planes of `height` rows of `width`, the rows from `first` to `end` of which are asked for.
-  void CheckInPlace(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
-                    bool adds = false) const {
+  void CheckEdged(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
+                  bool adds = false) const {
     const Shape shape{form, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
     SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", width " + std::to_string(width) + ", from row " +
                  std::to_string(first) + " of " + std::to_string(height));
-    const Elements gradient(form, g_), x(form, x_);
+    const bool rounds = RoundingOf(form) != numerics::InputRounding::kNone;
+    const Elements gradient(rounds ? convert::Form::kFloat32 : form, g_), x(form, x_);
     Elements result(form, std::vector<float>(kResults, -5));
     std::vector<float> sums(static_cast<size_t>(9 * lanes_), 1);
     float bias = 1;
@@ -142,7 +143,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     call.below = end < height;
     call.bias = &bias;
     call.adds = adds;
-    JointPlanes(form).in_place[what](call);
+    JointPlanes(form).edged[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     double expected_bias = 1;
     for (int64_t i = 0; i < call.images * (end - first) * width; ++i) {
@@ -159,7 +160,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
           expected_sums[t * lanes_ + w % lanes_] += x.Read(kFirstX + n * kXImage + y * x_row() + w) * met;
         }
       }
-      expected_bias += g(y, w);
+      if (!rounds) expected_bias += g(y, w);
       if (what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + w] = sum;
     }
     ExpectResults(form, result, expected);
@@ -250,36 +251,39 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
 }
 
 // What lies around the output's gradient is not 0 here.
-TEST_P(JointPlanesTest, InPlaceGiveWhatTheFormulaSaysAndTouchNothingElse) {
-  if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
+TEST_P(JointPlanesTest, EdgedGiveWhatTheFormulaSaysAndTouchNothingElse) {
+  if (kernels_.edged[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
   int forms = 0;
   for (const convert::Form form : kReadForms) {
-    if (JointPlanes(form).in_place[kJointBoth] == nullptr) continue;
     ++forms;
     for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
+      if (what == kJointData && RoundingOf(form) != numerics::InputRounding::kNone) {
+        EXPECT_EQ(JointPlanes(form).edged[what], nullptr) << "data alone is not rounded";
+        continue;
+      }
       const bool adds = TypeOf(form) == numerics::DType::kFloat32 && what != kJointWeights;
       for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
         for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over
-          CheckInPlace(form, what, height, width, 0, height);
-          CheckInPlace(form, what, height, width, 0, kJointInPlaceRows);
-          CheckInPlace(form, what, height, width, kJointInPlaceRows, height);
-          if (adds) CheckInPlace(form, what, height, width, 0, height, true);
+          CheckEdged(form, what, height, width, 0, height);
+          CheckEdged(form, what, height, width, 0, kJointEdgedRows);
+          CheckEdged(form, what, height, width, kJointEdgedRows, height);
+          if (adds) CheckEdged(form, what, height, width, 0, height, true);
           if (HasFatalFailure()) return;
         }
-        CheckInPlace(form, what, 14, width, kJointInPlaceRows, 3 * kJointInPlaceRows);
+        CheckEdged(form, what, 14, width, kJointEdgedRows, 3 * kJointEdgedRows);
       }
     }
   }
-  EXPECT_EQ(forms, 3) << "all but those that are rounded when they are read";
+  EXPECT_EQ(forms, 4);
 }
 
 TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
-  if (kernels_.in_place[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
+  if (kernels_.edged[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
   for (const JointResults what : {kJointBoth, kJointData}) {
     for (const int width : {4, 2 * lanes_ - 4, 2 * lanes_}) {  // four rows are whole lines
       for (const int64_t height : {5, 8, 14}) {
         const int vectors = (width + lanes_ - 1) / lanes_;
-        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, vectors, false, false}, kernels_.in_place[what],
+        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, vectors, false, false}, kernels_.edged[what],
                       width - (vectors - 1) * lanes_, width);
       }
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per target: kernels of three rows and three columns that read the output's gradient where it stands.
-#if defined(CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
-#undef CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
+// Compiled once per target: kernels of three rows and three columns that read the output's gradient without zeros
+// around it.
+#if defined(CANOPY_KERNELS_JOINT_PLANES_EDGED_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_JOINT_PLANES_EDGED_INL_H_
+#undef CANOPY_KERNELS_JOINT_PLANES_EDGED_INL_H_
 #else
-#define CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
+#define CANOPY_KERNELS_JOINT_PLANES_EDGED_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -55,8 +56,8 @@ HWY_INLINE void JointStoreSeen(JointVec v, Mask seen, cv::FormElement<kForm>* to
 }
 
 template <Form kForm, bool kData, bool kWeights, bool kAdds>
-void JointInPlaceRows(const JointCall& call) {
-  static_assert(RoundingOf(kForm) == numerics::InputRounding::kNone);
+void JointEdgedRows(const JointCall& call) {
+  constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone;
   using Element = cv::FormElement<kForm>;
   using Edges = JointEdges<cv::ElementTag<TypeOf(kForm), JointTag>>;
   const JointTag d;
@@ -66,7 +67,7 @@ void JointInPlaceRows(const JointCall& call) {
   const int64_t vectors = call.vectors;
   JointVec bias = hn::Zero(d);
   // Rows whose results are complete leave together, as whole lines.
-  HWY_ALIGN float complete[kJointInPlaceRows * kMostStreamedColumns];
+  HWY_ALIGN float complete[kJointEdgedRows * kMostStreamedColumns];
   JointTaps<Form::kFloat32, 3, 3, kData, kWeights> taps(call);
   for (int64_t n = 0; n < call.images; ++n) {
     const Element* g = reinterpret_cast<const Element*>(call.g.first + n * call.g.image);
@@ -78,7 +79,7 @@ void JointInPlaceRows(const JointCall& call) {
     // Some rows; is there one before them, one behind?
     const auto add_rows = [&](auto count, auto above, auto below) CANOPY_JOINT_LAMBDA {
       constexpr int kCount = count;
-      const bool streamed = kData && !kAdds && !kJointHalf<kForm> && kCount == kJointInPlaceRows && call.streamed;
+      const bool streamed = kData && !kAdds && !kJointHalf<kForm> && kCount == kJointEdgedRows && call.streamed;
       Element* const written = streamed ? reinterpret_cast<Element*>(complete) : to;
       for (int64_t v = 0; v < vectors; ++v) {
         const typename Edges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
@@ -99,11 +100,14 @@ void JointInPlaceRows(const JointCall& call) {
           // A position's input is loaded beside the first of its gradients: registers are short.
           JointEach<(kWeights && column == 0 ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
             constexpr bool kNow = y == row + 2 || (row == kFirst && y < row + 2);
-            if constexpr (kNow) source[y] = JointLoadSeen<kForm>(seen[1], x + y * x_row + i);
+            if constexpr (kNow) {
+              source[y] =
+                  cv::RoundVec<RoundingOf(kForm), false, true>(d, JointLoadSeen<kForm>(seen[1], x + y * x_row + i));
+            }
           });
           const JointVec gradient =
               JointOnce(JointLoadSeen<kForm>(seen[column], g + (row + 1) * g_row + i + 1 - column));
-          if constexpr (column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
+          if constexpr (!kRounds && column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
           return gradient;
         };
         taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
@@ -121,7 +125,7 @@ void JointInPlaceRows(const JointCall& call) {
       x += kCount * x_row;
       to += kCount * to_row;
     };
-    constexpr std::integral_constant<int, kJointInPlaceRows> kMany;
+    constexpr std::integral_constant<int, kJointEdgedRows> kMany;
     constexpr std::true_type kYes;
     constexpr std::false_type kNo;
     int64_t left = call.rows;
@@ -131,37 +135,38 @@ void JointInPlaceRows(const JointCall& call) {
     }
     for (; left > (call.below ? 0 : kMany.value); left -= kMany) add_rows(kMany, kYes, kYes);
     if (call.below) continue;
-    JointEach<kJointInPlaceRows>([&](auto less) CANOPY_JOINT_LAMBDA {
+    JointEach<kJointEdgedRows>([&](auto less) CANOPY_JOINT_LAMBDA {
       constexpr std::integral_constant<int, less + 1> kRest;
       if (left == kRest) add_rows(kRest, kYes, kNo);
     });
   }
   if constexpr (kWeights) taps.StoreSums(call);
-  if (call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
+  if (!kRounds && call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
 }
 
 template <Form kForm, bool kData, bool kWeights>
-void JointInPlace(const JointCall& call) {
+void JointEdged(const JointCall& call) {
   if constexpr (kData && !kJointHalf<kForm>) {
-    if (call.adds) return JointInPlaceRows<kForm, kData, kWeights, true>(call);
+    if (call.adds) return JointEdgedRows<kForm, kData, kWeights, true>(call);
   }
-  JointInPlaceRows<kForm, kData, kWeights, false>(call);
+  JointEdgedRows<kForm, kData, kWeights, false>(call);
 }
 
 template <Form kForm>
-void FillJointInPlace(JointKernels* kernels) {
-  constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone;
-  if constexpr (!kRounds && JointRowsAtOnce(3, 3, JointSpare(Form::kFloat32)) == kJointInPlaceRows) {
-    kernels->in_place[kJointBoth] = &JointInPlace<kForm, true, true>;
-    kernels->in_place[kJointData] = &JointInPlace<kForm, true, false>;
-    kernels->in_place[kJointWeights] = &JointInPlace<kForm, false, true>;
+void FillJointEdged(JointKernels* kernels) {
+  if constexpr (JointRowsAtOnce(3, 3, JointSpare(Form::kFloat32)) == kJointEdgedRows) {
+    kernels->edged[kJointBoth] = &JointEdged<kForm, true, true>;
+    kernels->edged[kJointWeights] = &JointEdged<kForm, false, true>;
+    if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {
+      kernels->edged[kJointData] = &JointEdged<kForm, true, false>;
+    }
   }
 }
 
 #else
 
 template <Form kForm>
-void FillJointInPlace(JointKernels*) {}
+void FillJointEdged(JointKernels*) {}
 
 #endif
 
@@ -169,4 +174,4 @@ void FillJointInPlace(JointKernels*) {}
 }  // namespace canopy::kernels
 HWY_AFTER_NAMESPACE();
 
-#endif  // CANOPY_KERNELS_JOINT_PLANES_IN_PLACE_INL_H_
+#endif  // CANOPY_KERNELS_JOINT_PLANES_EDGED_INL_H_
