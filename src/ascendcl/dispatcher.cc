@@ -16,7 +16,8 @@ namespace {
 
 constexpr int64_t kSpinNs = 20'000;
 constexpr int64_t kDozeNs = 100'000;
-constexpr int64_t kDozingNs = 2'000'000;  // without anything to do, before sleeping for good
+constexpr int64_t kDozeBesideNs = 1'000'000;  // while somebody computes, who should not share the processor
+constexpr int64_t kDozingNs = 2'000'000;      // without anything to do, before sleeping for good
 
 void SleepUntil(Device& device, int64_t until_ns, Dispatcher::Sleep how, RuntimeLock& lock) {
   Dispatcher& self = device.dispatcher;
@@ -37,10 +38,10 @@ void Rest(Device& device, int64_t now_ns, int64_t last_work_ns, RuntimeLock& loc
     return;
   }
   const int64_t deadline_ns = NearestDeadline(device);
-  // Whoever computes should not share the processor with one who looks for nothing: what comes meanwhile wakes it.
-  const bool in_the_way = device.computing > 0 && device.first_ready == nullptr;
-  if (!in_the_way && now_ns - std::max(last_work_ns, device.dispatcher.last_ready_ns) < kDozingNs) {
-    SleepUntil(device, std::min(deadline_ns, now_ns + kDozeNs), Dispatcher::Sleep::kDozing, lock);
+  if (now_ns - std::max(last_work_ns, device.dispatcher.last_ready_ns) < kDozingNs) {
+    const bool beside = device.computing > 0 && device.first_ready == nullptr;
+    SleepUntil(device, std::min(deadline_ns, now_ns + (beside ? kDozeBesideNs : kDozeNs)), Dispatcher::Sleep::kDozing,
+               lock);
   } else {
     SleepUntil(device, deadline_ns, Dispatcher::Sleep::kAsleep, lock);
   }

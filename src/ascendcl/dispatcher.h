@@ -4,7 +4,8 @@
 //
 // It is slow to take small and brief work: a thread that queues some usually waits for it next, and then runs it
 // itself, faster than any hand-over. And it is slow to fall asleep for good: while calls keep coming it looks by itself
-// now and then, so that queueing such work costs no system call.
+// now and then, so that queueing such work costs no system call. It does so rarely beside a thread that computes, but is
+// woken for what is queued meanwhile.
 #ifndef CANOPY_ASCENDCL_DISPATCHER_H_
 #define CANOPY_ASCENDCL_DISPATCHER_H_
 
@@ -21,7 +22,7 @@ struct Device;
 // Guarded by the runtime's lock.
 struct Dispatcher {
   enum class State { kNone, kRunning, kStopping };
-  enum class Sleep { kAwake, kDozing, kAsleep };  // dozing: looks by itself every 100 microseconds
+  enum class Sleep { kAwake, kDozing, kAsleep };  // dozing: looks by itself before long
   enum class Stop { kNot, kWhenIdle, kNow };
 
   State state = State::kNone;

@@ -118,6 +118,26 @@ TEST_F(WorkTest, RunsBriefWorkThatNobodyWaitsFor) {
   EXPECT_EQ(aclrtSynchronizeDevice(), ACL_SUCCESS);
 }
 
+// The dispatcher looks rarely while a thread that waits computes, but it still looks afterwards.
+TEST_F(WorkTest, RunsWorkThatNobodyWaitsForAfterAThreadThatWaitsComputed) {
+  aclrtStream stream = NewStream();
+  for (const TaskLength length : {TaskLength::kSmall, TaskLength::kBrief}) {
+    for (int i = 0; i < 20; ++i) {
+      const auto compute = [i] {
+        std::this_thread::sleep_for(std::chrono::microseconds(i * 200));
+        return ACL_SUCCESS;
+      };
+      Queue(stream, compute, TaskLength::kBrief);
+      EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
+      std::promise<void> ran;
+      Queue(
+          stream, [&] { return ran.set_value(), ACL_SUCCESS; }, length);
+      ran.get_future().get();
+      EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);  // or the promise could end before what set it
+    }
+  }
+}
+
 TEST_F(WorkTest, RunsLargeWorkOnOneThreadOfTheDeviceOneAtATime) {
   std::atomic<int> running{0};
   std::atomic<int> most{0};
