@@ -36,8 +36,9 @@ constexpr double kWorkACopiedElem = 0.5;  // likewise
 constexpr double kWorkAPickedElem = 8;    // more where elements lie apart
 constexpr double kWorkAStore = 1;
 constexpr double kWorkAConvertedStore = 3;  // likewise
-constexpr double kWorkATileVector = 2;      // adding to one vector of a result
+constexpr double kWorkATileVector = 2;        // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkARun = 8;  // more, for each kernel offset
 constexpr double kWorkAJob = 1500;
 
 constexpr double kUnevenness = 0.1;  // of a job: what a thread waits for another at the end
@@ -148,7 +149,8 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
              weights * (cut.packed_once ? kWorkAPackedWeight + boxes * kWorkAFarWeight : boxes * kWorkAPackedWeight) +
              reach.pixels * blocks * channels * slab_elem +
              positions * (cut.groups > 1 ? results : vectors * kWorkLanes) * store +
-             positions * vectors * static_cast<double>(chunks) * kWorkATileVector + calls * kWorkATileCall;
+             positions * vectors * static_cast<double>(chunks) * kWorkATileVector +
+             calls * (kWorkATileCall + reach.products / std::max(1.0, positions) * kWorkARun);
   cut.work = cut.work * static_cast<double>(g.groups) + static_cast<double>(Jobs(cut, g)) * kWorkAJob;
   return cut;
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients with all taps of a channel at once: good where few input channels would leave vectors or tiles half empty.
+// All taps of a channel at once: good where few input channels would leave vectors or tiles half empty.
 #include <algorithm>
 #include <string_view>
 
+#include "conv/columns/forward_cut.h"
 #include "conv/packing/planes.h"
 
 namespace canopy::conv::columns {
 namespace {
 
 constexpr int64_t kMostTaps = 1024;
+constexpr int64_t kMostSlabFloats = 128 << 10;      // forward: 512 KiB of a 1 MiB L2
 constexpr int64_t kMostWeights = int64_t{2} << 20;  // 8 MiB, packed once a run
 
 // Whether a channel's taps are one run, and input channels follow one another.
@@ -17,12 +19,33 @@ bool ColumnsRun(const Operand& weight, const Extent3& kernel) {
   return s[4] == 1 && s[3] == kernel[2] && s[2] == kernel[1] * kernel[2] && s[1] == kernel[0] * kernel[1] * kernel[2];
 }
 
+std::string_view AcceptsForward(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  const int64_t taps = g.taps(), inputs = g.group_input_channels();
+  if (problem.has_bias) return "it adds no bias";
+  if (inputs == 0 || taps == 0) return "there is nothing to sum";
+  if (std::max({inputs, g.kernel[0], g.kernel[1], g.kernel[2]}) > kMostForwardColumns ||
+      taps > kMostForwardColumns / inputs) {
+    return "a group has more than 256 columns";
+  }
+  for (int axis = 1; axis < 3; ++axis) {
+    const int64_t dilation = g.kernel[axis] == 1 ? 0 : g.dilation[axis];
+    if (std::max({g.stride[axis], dilation, (g.kernel[axis] - 1) * dilation}) > kMostForwardSpread)
+      return "the taps lie far apart";
+  }
+  if (ForwardCut(g).slab_floats() > kMostSlabFloats) return "the taps lie far apart";
+  if (!packing::PlanesRun(problem.output_result, g.output_size)) return "output pixels do not lie side by side";
+  if (!ColumnsRun(problem.weight, g.kernel)) return "the weights of an output channel are not one run";
+  return "";
+}
+
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
+  if (computation == kForward) return AcceptsForward(problem);
   const bool bias = (computation & kBiasFromOutput) != 0;
   if (computation != kBackwardData && (computation & ~kBiasFromOutput) != kBackwardWeights) {
-    return "it computes gradients only";
+    return "it does not compute that";
   }
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;

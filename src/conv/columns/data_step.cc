@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
+#include "conv/columns/tile_width.h"
 #include "conv/elements.h"
 #include "conv/packing/scratch.h"
 #include "exec/pool.h"
@@ -40,13 +41,6 @@ constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAJob = 4000;
 
-// The widest tile that takes all columns at once, or the highest of those that need two vectors or more.
-int Vectors(const kernels::GatherTilesList& list, int64_t columns) {
-  int vectors = list.count;
-  while (vectors > 2 && list.tiles[vectors - 1].most_rows < columns) --vectors;
-  return vectors;
-}
-
 }  // namespace
 
 DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
@@ -60,7 +54,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
       CeilDiv(input_channels_, std::max<int64_t>(1, (taps_ == 1 ? kMostChannels : kMostColumns) / taps_));
   block_ = std::max<int64_t>(1, CeilDiv(input_channels_, std::max<int64_t>(1, blocks)));
   blocks_ = CeilDiv(input_channels_, block_);
-  vectors_ = Vectors(tiles_, columns());
+  vectors_ = TileWidth(tiles_, columns());
   // Pixels that are multiplied but once come from memory meanwhile: a few channels at a time, as the processor looks
   // ahead in a few pages only. Where they are converted first, longer lists of channels are quicker.
   const int64_t plane_bytes = Volume(g.output_size) * numerics::ElementBytes(problem.output.dtype);

@@ -9,13 +9,14 @@
 namespace canopy::conv::implicit_gemm {
 namespace {
 
-constexpr int64_t kWorkATileStore = 8;    // terms that storing a result costs as much as
-constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
-constexpr double kEfficiency = 0.85;      // of the tiles, their operands come from the L2
-constexpr double kWorkAProduct = 500;     // of a phase of a group
-constexpr double kWorkASegment = 60;      // starting a stretch of neighbours
-constexpr double kWorkAGap = 10;          // filling one result that no tap reaches, with its neighbours
-constexpr double kWorkAStride = 4;        // an element that has no neighbour beside it
+constexpr int64_t kWorkATileStore = 8;      // terms that storing a result costs as much as
+constexpr double kWorkAPackedElem = 1.4;    // gathering one element into a panel
+constexpr double kEfficiency = 0.85;        // of the tiles, their operands come from the L2
+constexpr double kWorkAProduct = 500;       // of a phase of a group
+constexpr double kWorkASegment = 60;        // starting a stretch of neighbours
+constexpr double kWorkAConvertedStore = 3;  // more, of a result
+constexpr double kWorkAGap = 10;            // filling one result that no tap reaches, with its neighbours
+constexpr double kWorkAStride = 4;          // an element that has no neighbour beside it
 
 }  // namespace
 
@@ -93,7 +94,9 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     const double elem = kWorkAPackedElem + (apart ? kWorkAStride : 0) +
                         kWorkASegment / static_cast<double>(channel_lines_ ? source_channels_ : row.walk);
     const double packing = static_cast<double>(phase.pixels * channel_blocks_) * static_cast<double>(depth) * elem;
-    work_ += static_cast<double>(g.groups) * (tiles + packing + kWorkAProduct);
+    const double converted = result_.dtype == numerics::DType::kFloat32 ? 0 : kWorkAConvertedStore;
+    work_ += static_cast<double>(g.groups) *
+             (tiles + packing + static_cast<double>(phase.pixels * result_channels_) * converted + kWorkAProduct);
   }
   if (gaps_) {
     const Extent3& size = result_size_;
