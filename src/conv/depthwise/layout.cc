@@ -14,7 +14,7 @@ constexpr double kJobWork = 100e3;     // less is not worth sharing
 constexpr int64_t kLeastPart = 8;      // coordinates of an axis that are cut only when nothing else helps
 constexpr double kFetchWork = 8;       // a vector's way into a slab, in vector multiply-adds at the peak rate
 constexpr double kStoreWork = 10;      // and out of it
-constexpr double kConversionWork = 6;  // more where elements are not plain FP32
+constexpr double kConversionWork = 3;  // more where elements are not plain FP32
 
 // Short rows of large planes come from many pages.
 constexpr int64_t kFarBytes = 32 << 10;                   // of a channel
