@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -79,7 +80,11 @@ class Pool {
   static constexpr uint32_t kOpen = 1u << 31;  // the rest of state_ counts the workers inside the region
 
   void TakeJobs(int worker) {
-    for (int64_t index; (index = next_.fetch_add(1, std::memory_order_relaxed)) < jobs_;) job_(context_, index, worker);
+    const int64_t parts = static_cast<int64_t>(threads_.size()) + 1, jobs = jobs_ / parts, longer = jobs_ % parts;
+    for (int64_t turn; (turn = next_.fetch_add(1, std::memory_order_relaxed)) < jobs_;) {
+      const int64_t part = turn % parts;
+      job_(context_, part * jobs + std::min(part, longer) + turn / parts, worker);
+    }
   }
 
   bool Join() {
