@@ -78,7 +78,7 @@ ForwardScratch ForwardStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   ForwardScratch scratch;
   scratch.slab = carver.Take<float>(cut_.slab_floats() + kernels::kLineSlack);
-  scratch.columns = carver.Take<float>(columns() * cut_.lane_step + kernels::GatherTiles::kMostRows * 16);
+  scratch.columns = carver.Take<float>(columns() * cut_.lane_step);
   scratch.tile = carver.Take<float>(output_channels_ * lanes());
   scratch.line = carver.Take<float>(sheets::LineFloats(cut_.positions) + kernels::kLineSlack);
   if (bytes != nullptr) *bytes = carver.used();

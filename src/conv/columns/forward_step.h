@@ -19,7 +19,7 @@ namespace canopy::conv::columns {
 // One thread's working memory.
 struct ForwardScratch {
   float* slab;
-  float* columns;  // [column][pixel]
+  float* columns;  // [column][pixel]; while weights are packed, a few rows of them
   float* tile;     // [output channel][lane]: results that cannot be written in place
   float* line;
 };
