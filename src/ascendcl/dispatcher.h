@@ -4,8 +4,8 @@
 //
 // It is slow to take small and brief work: a thread that queues some usually waits for it next, and then runs it
 // itself, faster than any hand-over. And it is slow to fall asleep for good: while calls keep coming it looks by itself
-// now and then, so that queueing such work costs no system call. It does so rarely beside a thread that computes, but is
-// woken for what is queued meanwhile.
+// now and then, so that queueing such work costs no system call. It does so rarely beside a thread that computes, but
+// is woken for what is queued meanwhile.
 #ifndef CANOPY_ASCENDCL_DISPATCHER_H_
 #define CANOPY_ASCENDCL_DISPATCHER_H_
 

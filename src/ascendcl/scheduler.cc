@@ -59,8 +59,8 @@ void MakeReady(Stream& stream) {
   }
   Dispatcher& dispatcher = device.dispatcher;
   dispatcher.last_ready_ns = std::max(dispatcher.last_ready_ns, Access::QueuedNs(*stream.head));
-  const bool asleep = dispatcher.sleep == Dispatcher::Sleep::kAsleep || device.computing > 0;
-  if (EnsureDispatcher(device) && (!IsSoonDone(*stream.head) || asleep)) WakeDispatcher(device, false);
+  const bool looks_soon = dispatcher.sleep != Dispatcher::Sleep::kAsleep && device.computing == 0;
+  if (EnsureDispatcher(device) && !(looks_soon && IsSoonDone(*stream.head))) WakeDispatcher(device, false);
   if (stream.waiters > 0) stream.changed.notify_all();
 }
 

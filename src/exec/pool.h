@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that compute. One pool a process, created at first use, whose size is base::DefaultThreadCount().
 // Jobs of a region are handed out one by one, so a thread that the machine slows down does fewer of them; who computes
-// a job never changes what it computes. They are taken from as many parts as there are threads, in turn: neighbours often
-// write neighbouring lines of memory, which processors that do so at a time take from one another.
+// a job never changes what it computes. They are taken from as many parts as there are threads, in turn: neighbours
+// often write neighbouring lines of memory, which processors that do so at a time take from one another.
 #ifndef CANOPY_EXEC_POOL_H_
 #define CANOPY_EXEC_POOL_H_
 

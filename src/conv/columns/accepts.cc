@@ -19,6 +19,14 @@ bool ColumnsRun(const Operand& weight, const Extent3& kernel) {
   return s[4] == 1 && s[3] == kernel[2] && s[2] == kernel[1] * kernel[2] && s[1] == kernel[0] * kernel[1] * kernel[2];
 }
 
+// REQUIRES: what ForwardCut does, but for the spread.
+bool SlabFits(const Geometry& g) {
+  for (int axis = 1; axis < 3; ++axis) {
+    if (std::max(g.stride[axis], (g.kernel[axis] - 1) * g.dilation[axis]) > kMostForwardSpread) return false;
+  }
+  return ForwardCut(g).slab_floats() <= kMostSlabFloats;
+}
+
 std::string_view AcceptsForward(const ConvProblem& problem) {
   const Geometry& g = problem.geometry;
   const int64_t taps = g.taps(), inputs = g.group_input_channels();
@@ -28,12 +36,7 @@ std::string_view AcceptsForward(const ConvProblem& problem) {
       taps > kMostForwardColumns / inputs) {
     return "a group has more than 256 columns";
   }
-  for (int axis = 1; axis < 3; ++axis) {
-    const int64_t dilation = g.kernel[axis] == 1 ? 0 : g.dilation[axis];
-    if (std::max({g.stride[axis], dilation, (g.kernel[axis] - 1) * dilation}) > kMostForwardSpread)
-      return "the taps lie far apart";
-  }
-  if (ForwardCut(g).slab_floats() > kMostSlabFloats) return "the taps lie far apart";
+  if (!SlabFits(g)) return "the taps or the pixels lie far apart";
   if (!packing::PlanesRun(problem.output_result, g.output_size)) return "output pixels do not lie side by side";
   if (!ColumnsRun(problem.weight, g.kernel)) return "the weights of an output channel are not one run";
   return "";
@@ -45,7 +48,7 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kForward) return AcceptsForward(problem);
   const bool bias = (computation & kBiasFromOutput) != 0;
   if (computation != kBackwardData && (computation & ~kBiasFromOutput) != kBackwardWeights) {
-    return "it does not compute that";
+    return "it computes outputs, data gradients, or weight gradients with or without those of biases";
   }
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;

@@ -5,9 +5,9 @@
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
-#include "conv/columns/tile_width.h"
 #include "conv/elements.h"
 #include "conv/packing/scratch.h"
+#include "conv/packing/tile_width.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::columns {
@@ -54,7 +54,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
       CeilDiv(input_channels_, std::max<int64_t>(1, (taps_ == 1 ? kMostChannels : kMostColumns) / taps_));
   block_ = std::max<int64_t>(1, CeilDiv(input_channels_, std::max<int64_t>(1, blocks)));
   blocks_ = CeilDiv(input_channels_, block_);
-  vectors_ = TileWidth(tiles_, columns());
+  vectors_ = packing::TileWidth(tiles_, columns());
   // Pixels that are multiplied but once come from memory meanwhile: a few channels at a time, as the processor looks
   // ahead in a few pages only. Where they are converted first, longer lists of channels are quicker.
   const int64_t plane_bytes = Volume(g.output_size) * numerics::ElementBytes(problem.output.dtype);

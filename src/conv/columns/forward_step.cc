@@ -2,8 +2,8 @@
 #include "conv/columns/forward_step.h"
 
 #include "base/checked_math.h"
-#include "conv/columns/tile_width.h"
 #include "conv/packing/scratch.h"
+#include "conv/packing/tile_width.h"
 #include "conv/sheets/sheet.h"
 #include "conv/work.h"
 #include "exec/pool.h"
@@ -33,7 +33,7 @@ ForwardStep::ForwardStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
-  vectors_ = TileWidth(tiles_, output_channels_);
+  vectors_ = packing::TileWidth(tiles_, output_channels_);
   ListColumns(g);
   packed_handle_ =
       ledger->Book("packed weights", g.groups * output_channels_ * columns() * static_cast<int64_t>(sizeof(float)));

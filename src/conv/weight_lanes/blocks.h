@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/checked_math.h"
+#include "conv/packing/tile_width.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv::weight_lanes {
@@ -22,9 +23,7 @@ class Blocks {
   Blocks() = default;
   // Of at most about `most_lanes`, for products of so many rows.
   Blocks(int64_t channels, int64_t taps, int64_t most_lanes, int64_t rows, const kernels::GatherTilesList& list)
-      : channels_(channels), taps_(taps), list_(list), wide_(list.count) {
-    // The widest tile that takes all rows at once, or the highest of those of two vectors.
-    while (wide_ > 2 && list.tiles[wide_ - 1].most_rows < rows) --wide_;
+      : channels_(channels), taps_(taps), list_(list), wide_(packing::TileWidth(list, rows)) {
     const int64_t most = std::clamp<int64_t>(most_lanes / taps, 1, channels);
     // Whole panels where that is not too many channels.
     int64_t together = panel_lanes() / std::gcd(panel_lanes(), taps);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef CANOPY_CONV_COLUMNS_TILE_WIDTH_H_
-#define CANOPY_CONV_COLUMNS_TILE_WIDTH_H_
+#ifndef CANOPY_CONV_PACKING_TILE_WIDTH_H_
+#define CANOPY_CONV_PACKING_TILE_WIDTH_H_
 
 #include <cstdint>
 
 #include "kernels/gather_gemm/contract.h"
 
-namespace canopy::conv::columns {
+namespace canopy::conv::packing {
 
 // Vectors of the widest tile that takes so many rows at once, or of the highest of those of two vectors or more.
 inline int TileWidth(const kernels::GatherTilesList& list, int64_t rows) {
@@ -15,6 +15,6 @@ inline int TileWidth(const kernels::GatherTilesList& list, int64_t rows) {
   return vectors;
 }
 
-}  // namespace canopy::conv::columns
+}  // namespace canopy::conv::packing
 
-#endif  // CANOPY_CONV_COLUMNS_TILE_WIDTH_H_
+#endif  // CANOPY_CONV_PACKING_TILE_WIDTH_H_
