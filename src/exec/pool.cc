@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -29,9 +30,16 @@ void Pause() {
 // microsecond, one from sleeping threads tens.
 constexpr auto kSpin = std::chrono::microseconds(200);
 
+// A thread's own jobs of a region: those before `end`, of which `next` comes next.
+struct alignas(128) Part {
+  std::atomic<int64_t> next;
+  int64_t end;
+};
+
 class Pool {
  public:
-  explicit Pool(int threads) {
+  explicit Pool(int threads) : parts_(new (std::nothrow) Part[static_cast<size_t>(threads)]) {
+    if (parts_ == nullptr) return;
     for (int worker = 1; worker < threads; ++worker) {
       try {
         threads_.emplace_back([this, worker] { Work(worker); });
@@ -49,10 +57,9 @@ class Pool {
       taken_.clear(std::memory_order_release);
       return false;
     }
-    jobs_ = jobs;
     job_ = job;
     context_ = context;
-    next_.store(0, std::memory_order_relaxed);
+    Deal(jobs);
     state_.store(kOpen, std::memory_order_release);
     // seq_cst with the sleeper's side: either it sees the new region or this thread sees it sleeping.
     region_.fetch_add(1, std::memory_order_seq_cst);
@@ -79,11 +86,22 @@ class Pool {
  private:
   static constexpr uint32_t kOpen = 1u << 31;  // the rest of state_ counts the workers inside the region
 
+  void Deal(int64_t jobs) {
+    part_count_ = static_cast<int>(std::min<int64_t>(jobs, static_cast<int64_t>(threads_.size()) + 1));
+    for (int64_t part = 0; part < part_count_; ++part) {
+      parts_[part].next.store(part * jobs / part_count_, std::memory_order_relaxed);
+      parts_[part].end = (part + 1) * jobs / part_count_;
+    }
+  }
+
+  // The worker's own, then what others have left of theirs.
   void TakeJobs(int worker) {
-    const int64_t parts = static_cast<int64_t>(threads_.size()) + 1, jobs = jobs_ / parts, longer = jobs_ % parts;
-    for (int64_t turn; (turn = next_.fetch_add(1, std::memory_order_relaxed)) < jobs_;) {
-      const int64_t part = turn % parts;
-      job_(context_, part * jobs + std::min(part, longer) + turn / parts, worker);
+    for (int turn = 0; turn < part_count_; ++turn) {
+      Part& part = parts_[(worker + turn) % part_count_];
+      while (part.next.load(std::memory_order_relaxed) < part.end) {
+        const int64_t index = part.next.fetch_add(1, std::memory_order_relaxed);
+        if (index < part.end) job_(context_, index, worker);
+      }
     }
   }
 
@@ -126,10 +144,10 @@ class Pool {
 
   std::atomic_flag taken_;
   std::vector<std::thread> threads_;
-  int64_t jobs_ = 0;
+  std::unique_ptr<Part[]> parts_;
+  int part_count_ = 0;
   JobFn job_ = nullptr;
   void* context_ = nullptr;
-  alignas(128) std::atomic<int64_t> next_{0};
   alignas(128) std::atomic<uint32_t> state_{0};
   alignas(128) std::atomic<uint32_t> region_{0};
   std::atomic<int> sleeping_{0};

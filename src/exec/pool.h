@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that compute. One pool a process, created at first use, whose size is base::DefaultThreadCount().
-// Jobs of a region are handed out one by one, so a thread that the machine slows down does fewer of them; who computes
-// a job never changes what it computes. They are taken from as many parts as there are threads, in turn: neighbours
-// often write neighbouring lines of memory, which processors that do so at a time take from one another.
+// Each thread takes jobs of a region one by one from a part of its own, then from others' parts, so a thread that the
+// machine slows down does fewer of them; who computes a job never changes what it computes. Why parts: what a job
+// writes, its neighbours' jobs and those of the same place in the next region read and write. That is in the caches of
+// the thread that computed it; a line that a core of another cluster holds takes six times as long as one's own cluster's.
 #ifndef CANOPY_EXEC_POOL_H_
 #define CANOPY_EXEC_POOL_H_
 

@@ -52,6 +52,34 @@ TEST(PoolTest, NoTwoJobsShareAWorkerAtATime) {
   EXPECT_FALSE(shared);
 }
 
+TEST(PoolTest, EveryWorkerBeginsWithJobsOfItsOwn) {
+  constexpr int64_t kJobsEach = 3;
+  std::atomic<int> met{0};
+  std::atomic<bool> strange{false};
+  ParallelFor(4 * kJobsEach, false, [&](int64_t index, int worker) {
+    if (index % kJobsEach != 0) return;
+    // Nobody has done a part before all have begun one, so none is another's.
+    if (index / kJobsEach != worker) strange = true;
+    met++;
+    while (met < 4) std::this_thread::yield();
+  });
+  EXPECT_EQ(met, 4);
+  EXPECT_FALSE(strange);
+}
+
+TEST(PoolTest, JobsOfAWorkerThatIsLateAreDoneByOthers) {
+  std::atomic<int> done{0};
+  ParallelFor(40, false, [&](int64_t index, int) {
+    // The first job of a part returns when all but the parts' first are done.
+    if (index == 0) {
+      while (done < 36) std::this_thread::yield();
+    } else if (index % 10 != 0) {
+      done++;
+    }
+  });
+  EXPECT_EQ(done, 36);
+}
+
 TEST(PoolTest, WorkersThatWentToSleepComeBack) {
   for (int round = 0; round < 20; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than a worker spins

@@ -40,8 +40,7 @@ class DataRun {
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
-        serial_(s_.work_ < kSerialWork),
-        threads_(serial_ ? 1 : exec::ThreadCount()) {}
+        serial_(s_.work_ < kSerialWork) {}
 
   // Whether every result is finite.
   bool Run() {
@@ -72,7 +71,7 @@ class DataRun {
   void TransformKernels(int64_t first, int64_t count) const {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
     exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
-      const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk, coming = index + threads_;
+      const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk, coming = index + 1;
       const DataScratch scratch = Scratch(worker);
       PackKernel(unit, source, scratch, scratch.weights);
       TransformKernel(unit % panels, source, scratch.weights, source, 0, t_.phases(),
@@ -92,10 +91,10 @@ class DataRun {
     return {offset, KernelSources(source), s_.panels_.channels(panel), s_.panels_.tiles(panel, 0).lanes};
   }
 
-  // Where they lie; behind a unit's last, those of the unit that this thread is likely to take next.
+  // Where they lie; behind a unit's last, those of the next unit.
   packing::WeightRuns KernelRuns(int64_t unit, int64_t source) const {
     if (source >= s_.source_channels_) {
-      unit += threads_;
+      ++unit;
       source = 0;
     }
     if (unit >= s_.units(p_.geometry)) return {};
@@ -385,7 +384,6 @@ class DataRun {
   LineReader source_, weight_;
   LineWriter result_;
   bool serial_;
-  int64_t threads_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

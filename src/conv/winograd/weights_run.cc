@@ -159,7 +159,6 @@ class WeightsRun {
     const int64_t output_panels = cut_.lanes.panels(block.lanes), pairs = InputPanels(block) * output_panels;
     const int64_t parts = cut_.shape.parts(), products = cut_.shape.products();
     const int64_t jobs = cut_.shape.points() * pairs * products;
-    const int64_t step = desk.worker == kEveryone ? exec::ThreadCount() : 1;  // to a thread's next job, about
     const auto at = [&](int64_t index) -> Product {
       const int64_t pair = index / products % pairs;
       return {index / products / pairs, index % products / parts, index % parts, pair / output_panels,
@@ -168,7 +167,7 @@ class WeightsRun {
     Each(desk, jobs, [&](int64_t index, int) {
       const Product product = at(index);
       if (!cut_.shape.Needs(cut_.shape.PartAt(product.part), product.point)) return;
-      MultiplyPoint(block, desk, product, at(std::min(index + step, jobs - 1)), accumulate);
+      MultiplyPoint(block, desk, product, at(std::min(index + 1, jobs - 1)), accumulate);
     });
   }
 
