@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "exec/float_mode.h"
+#include "exec/shares.h"
 
 namespace canopy::exec {
 namespace {
@@ -88,9 +89,10 @@ class Pool {
 
   void Deal(int64_t jobs) {
     part_count_ = static_cast<int>(std::min<int64_t>(jobs, static_cast<int64_t>(threads_.size()) + 1));
+    const Shares shares(jobs, part_count_);
     for (int64_t part = 0; part < part_count_; ++part) {
-      parts_[part].next.store(part * jobs / part_count_, std::memory_order_relaxed);
-      parts_[part].end = (part + 1) * jobs / part_count_;
+      parts_[part].next.store(shares.Begin(part), std::memory_order_relaxed);
+      parts_[part].end = shares.Begin(part + 1);
     }
   }
 

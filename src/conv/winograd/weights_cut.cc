@@ -40,6 +40,7 @@ constexpr double kWorkAListedPoint = 14;  // of a tile, listed once for all band
 constexpr double kWorkAFarVector = 20;    // more for one that is transformed, where a chunk's do not stay near
 constexpr int64_t kNearFloats = 2 << 20;
 constexpr double kWorkAStore = 1.5;
+constexpr double kWorkASharedVector = 4;  // a transformed one that other threads read, at times from far caches
 constexpr double kWorkAPartial = 1;      // adding one element of a segment
 constexpr double kWorkARegion = 40000;   // threads wait for one another, and for what others wrote:
 constexpr double kMostOfARegion = 0.02;  // at most so much of the whole
@@ -244,9 +245,13 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
   const double input_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel));
   const double output_panels = vectors * kVector / static_cast<double>(cut.row_lanes());
   TransformCosts costs = CostsOf(shape_);
-  const double parts = static_cast<double>(shape_.parts());
+  const double parts = static_cast<double>(shape_.parts()), points = static_cast<double>(shape_.points());
+  if (!cut.apart) {
+    costs.input += points * kWorkASharedVector;
+    costs.output += points * kWorkASharedVector;
+  }
   if (shape_.parts() * cut.input_panels * cut.inputs_floats() > kNearFloats) {
-    costs.input += static_cast<double>(shape_.points()) * kWorkAFarVector;
+    costs.input += points * kWorkAFarVector;
   }
   return input_tiles * input_turns *
              (input_vectors * (kVector * slab(true) * kWorkASlabElem + parts * costs.input) +

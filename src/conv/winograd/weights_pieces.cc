@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "conv/winograd/tile_pixels.h"
+#include "exec/shares.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
@@ -15,6 +16,7 @@ using packing::SlabShape;
 struct WeightsPieces::Piece {
   bool inputs;    // else outputs
   int64_t panel;  // of the block
+  int64_t place;  // of its band, in the chunk
   int64_t slice;  // of the band's
   SlabShape slab;
   Extent3 first;  // pixel of the slab with which tile 0 begins
@@ -23,16 +25,16 @@ struct WeightsPieces::Piece {
 };
 
 void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels,
-                              int64_t index, const WeightsTiles& tiles, const WeightsScratch& scratch) const {
-  const int64_t pieces = Count(panels), place = index / pieces;
-  const TileBand band = cut_.bands.At(chunk.begin + place);
+                              int64_t threads, int64_t index, const WeightsTiles& tiles,
+                              const WeightsScratch& scratch) const {
   Piece piece;
-  if (!Find(block, band, panels, index % pieces, &piece)) return;
+  Number(InputCount(chunk, panels), OutputCount(chunk, panels), threads, index, chunk.end - chunk.begin, &piece);
+  if (!Find(block, cut_.bands.At(chunk.begin + piece.place), &piece)) return;
   const SlabShape& slab = piece.slab;
   LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
   std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
   const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
-  const int64_t first = place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles;
+  const int64_t first = piece.place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles;
   const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
   const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
   ListPixels(piece, scratch);
@@ -88,15 +90,24 @@ void WeightsPieces::ListPixels(const Piece& piece, const WeightsScratch& scratch
   }
 }
 
-// False: there is no such piece.
-bool WeightsPieces::Find(const WeightsBlock& block, const TileBand& band, const WaitingPanels& panels, int64_t index,
-                         Piece* piece) const {
-  const int64_t inputs = panels.inputs * InputSlots();
-  piece->inputs = index < inputs;
-  if (!piece->inputs) index -= inputs;
+// Which piece of so many of inputs and of outputs comes at `index`.
+void WeightsPieces::Number(int64_t inputs, int64_t outputs, int64_t threads, int64_t index, int64_t bands,
+                           Piece* piece) const {
+  const exec::Shares of_inputs(inputs, threads), of_outputs(outputs, threads);
+  const auto begin = [&](int64_t share) { return of_inputs.Begin(share) + of_outputs.Begin(share); };
+  int64_t share = exec::Shares(inputs + outputs, threads).Of(index);
+  while (index >= begin(share + 1)) ++share;  // both are rounded down
+  index -= begin(share);
+  piece->inputs = index < of_inputs.Size(share);
+  index += piece->inputs ? of_inputs.Begin(share) : of_outputs.Begin(share) - of_inputs.Size(share);
   const int64_t slots = piece->inputs ? InputSlots() : OutputSlots();
-  piece->panel = index / slots;
+  piece->panel = index / (bands * slots);
+  piece->place = index / slots % bands;
   piece->slice = index % slots;
+}
+
+// False: there is no such piece.
+bool WeightsPieces::Find(const WeightsBlock& block, const TileBand& band, Piece* piece) const {
   if (piece->slice >= (piece->inputs ? s_.InputSlices(band) : s_.OutputSlices(band)).count) return false;
   SlabShape& slab = piece->slab;
   if (piece->inputs) {

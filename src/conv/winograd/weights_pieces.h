@@ -33,23 +33,30 @@ class WeightsPieces {
         input_(buffers.input, p_.input.dtype, p_.rule),
         output_(buffers.output, p_.output.dtype, p_.rule) {}
 
-  // Of a band.
-  int64_t Count(const WaitingPanels& panels) const {
-    return panels.inputs * InputSlots() + panels.outputs * OutputSlots();
+  int64_t Count(const WeightsChunk& chunk, const WaitingPanels& panels) const {
+    return InputCount(chunk, panels) + OutputCount(chunk, panels);
   }
 
-  // Piece `index` of the chunk, counted from band to band; one that its band does not have is none.
-  void Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels, int64_t index,
-                 const WeightsTiles& tiles, const WeightsScratch& scratch) const;
+  // Piece `index` of the chunk, one that its band does not have is none. They come panel by panel, and in as many shares
+  // as there are threads, each of a share of the inputs and of the outputs.
+  void Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels, int64_t threads,
+                 int64_t index, const WeightsTiles& tiles, const WeightsScratch& scratch) const;
 
  private:
   struct Piece;
 
+  int64_t InputCount(const WeightsChunk& chunk, const WaitingPanels& panels) const {
+    return (chunk.end - chunk.begin) * panels.inputs * InputSlots();
+  }
+  int64_t OutputCount(const WeightsChunk& chunk, const WaitingPanels& panels) const {
+    return (chunk.end - chunk.begin) * panels.outputs * OutputSlots();
+  }
+
   // Slices of a whole band.
   int64_t InputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.shape.InputDepths(cut_.bands.extent()[0]); }
   int64_t OutputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.bands.extent()[0]; }
-  bool Find(const WeightsBlock& block, const TileBand& band, const WaitingPanels& panels, int64_t index,
-            Piece* piece) const;
+  void Number(int64_t inputs, int64_t outputs, int64_t threads, int64_t index, int64_t bands, Piece* piece) const;
+  bool Find(const WeightsBlock& block, const TileBand& band, Piece* piece) const;
   void TakePixels(const TileBand& band, Piece* piece) const;
   int64_t Pixels(const Piece& piece, int kind) const;
   void ListPixels(const Piece& piece, const WeightsScratch& scratch) const;

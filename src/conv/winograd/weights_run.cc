@@ -11,6 +11,7 @@
 #include "conv/winograd/weights_pieces.h"
 #include "conv/winograd/weights_step.h"
 #include "exec/pool.h"
+#include "exec/shares.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
@@ -60,6 +61,10 @@ class WeightsRun {
   bool serial() const { return cut_.work < kSerialWork; }
   char* ScratchOf(int worker) const { return scratch_ + worker * s_.room_.scratch_bytes; }
   WeightsScratch Scratch(int worker) const { return s_.ScratchAt(cut_, ScratchOf(worker), nullptr); }
+
+  int64_t ThreadsAt(const Desk& desk) const {
+    return desk.worker == kEveryone && !serial() ? exec::ThreadCount() : 1;
+  }
 
   template <class F>
   void Each(const Desk& desk, int64_t jobs, const F& job) const {
@@ -137,8 +142,8 @@ class WeightsRun {
       chunk.begin = index * cut_.chunk_bands;
       chunk.end = std::min(cut_.bands.count(), chunk.begin + cut_.chunk_bands);
       const int64_t turn = cut_.turn_chunks(), done = index - begin;
-      Each(desk, (chunk.end - chunk.begin) * pieces_.Count(panels), [&](int64_t piece, int worker) {
-        pieces_.Transform(block, chunk, panels, piece, desk.tiles, Scratch(worker));
+      Each(desk, pieces_.Count(chunk, panels), [&](int64_t piece, int worker) {
+        pieces_.Transform(block, chunk, panels, ThreadsAt(desk), piece, desk.tiles, Scratch(worker));
       });
       if (*desk.tiles.listed != index) lister_.List(chunk, desk.tiles);
       *desk.tiles.listed = index;
@@ -156,13 +161,18 @@ class WeightsRun {
   }
 
   void Multiply(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
-    const int64_t output_panels = cut_.lanes.panels(block.lanes), pairs = InputPanels(block) * output_panels;
+    const int64_t input_panels = InputPanels(block), points = cut_.shape.points();
     const int64_t parts = cut_.shape.parts(), products = cut_.shape.products();
-    const int64_t jobs = cut_.shape.points() * pairs * products;
+    const int64_t column = points * input_panels * products;  // jobs of an output panel
+    const exec::Shares columns(cut_.lanes.panels(block.lanes), cut_.by_panels() ? ThreadsAt(desk) : 1);
+    const int64_t jobs = column * cut_.lanes.panels(block.lanes);
+    // Point by point, of one share of the output panels after another.
     const auto at = [&](int64_t index) -> Product {
-      const int64_t pair = index / products % pairs;
-      return {index / products / pairs, index % products / parts, index % parts, pair / output_panels,
-              pair % output_panels};
+      const int64_t share = columns.Of(index / column), begin = columns.Begin(share), width = columns.Size(share);
+      index -= begin * column;
+      const int64_t pair = index / products % (input_panels * width);
+      return {index / products / (input_panels * width), index % products / parts, index % parts, pair / width,
+              begin + pair % width};
     };
     Each(desk, jobs, [&](int64_t index, int) {
       const Product product = at(index);
@@ -237,8 +247,7 @@ class WeightsRun {
     const int64_t output_panels = cut_.lanes.panels(block.lanes);
     const int64_t pieces = CeilDiv(block.inputs, kStoreRows);
     Each(desk, pieces * output_panels, [&](int64_t index, int worker) {
-      FinishPiece(block, desk, index / output_panels * kStoreRows, index % output_panels, first, store,
-                  Scratch(worker));
+      FinishPiece(block, desk, index % pieces * kStoreRows, index / pieces, first, store, Scratch(worker));
     });
   }
 

@@ -29,6 +29,7 @@ namespace canopy::conv::winograd {
 inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at a time
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;
+inline constexpr int64_t kTilesAProduct = 3;  // as costly to read from another thread as one product is
 
 // Runs [first, first + count) of pairs of tiles, so many in all, whose products are added in registers.
 struct TileSum {
@@ -107,6 +108,13 @@ struct WeightsCut {
     return ((all_outputs ? lane_block : 0) * output_panels() + panel) * outputs_floats();
   }
   int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth and part
+  // How threads that work together share the products: by output panels, so that each transforms back what it has
+  // multiplied, where there are few tiles for the products; else by points, so that each reads few of the tiles.
+  bool by_panels() const {
+    const int64_t tiles = shape.parts() * input_panels * inputs_floats() + output_panels() * outputs_floats();
+    const int64_t turn = std::min(chunks, turn_chunks());
+    return shape.products() * block_products() * products_floats() > turn * tiles / kTilesAProduct;
+  }
   int64_t taps_floats() const { return inputs_panel * shape.all_taps() * row_lanes(); }
   int64_t sums_floats() const { return block_products() * taps_floats(); }  // of a block
 };
