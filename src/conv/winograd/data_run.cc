@@ -8,6 +8,7 @@
 #include "conv/elements.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
+#include "conv/winograd/data_kernels.h"
 #include "conv/winograd/data_lister.h"
 #include "conv/winograd/data_step.h"
 #include "exec/pool.h"
@@ -17,7 +18,6 @@ namespace {
 
 using packing::Box;
 
-constexpr int64_t kMostTaps = 16;   // of a term
 constexpr int64_t kLineBytes = 64;  // of a cache
 
 }  // namespace
@@ -37,8 +37,8 @@ class DataRun {
         windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
         product_(s_.small() ? kernels::WinogradProduct() : nullptr),
         found_(*static_cast<int32_t*>(ledger.Fetch(workspace, s_.found_handle_))),
+        kernel_maker_(step, problem, buffers),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
-        weight_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
         serial_(s_.work_ < kSerialWork) {}
 
@@ -52,6 +52,10 @@ class DataRun {
     for (int64_t box = 0; box < boxes; box += batch) {
       const int64_t count = std::min(batch, boxes - box);
       if (windows_ != nullptr) TransformWindows(box, count);
+      if (s_.own_units_) {
+        ComputeOwnUnits(box, count);
+        continue;
+      }
       if (kernels_ == nullptr) {
         ComputeUnits(box);
         continue;
@@ -69,69 +73,11 @@ class DataRun {
   DataScratch Scratch(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
 
   void TransformKernels(int64_t first, int64_t count) const {
-    const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk), panels = s_.panels_.blocks();
+    const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk);
     exec::ParallelFor(count * chunks, serial_, [&](int64_t index, int worker) {
-      const int64_t unit = first + index / chunks, source = index % chunks * kKernelChunk, coming = index + 1;
-      const DataScratch scratch = Scratch(worker);
-      PackKernel(unit, source, scratch, scratch.weights);
-      TransformKernel(unit % panels, source, scratch.weights, source, 0, t_.phases(),
-                      kernels_ + (unit - first) * s_.unit_floats(),
-                      KernelRuns(first + coming / chunks, coming % chunks * kKernelChunk));
+      kernel_maker_.MakeChunk(first + index / chunks, index % chunks * kKernelChunk, Scratch(worker),
+                              kernels_ + index / chunks * s_.unit_floats());
     });
-  }
-
-  int64_t KernelSources(int64_t source) const { return std::min(kKernelChunk, s_.source_channels_ - source); }
-
-  // The weights of kKernelChunk source channels.
-  packing::WeightBlock KernelBlock(int64_t unit, int64_t source) const {
-    const int64_t group = unit / s_.panels_.blocks(), panel = unit % s_.panels_.blocks();
-    // Those of a group lie along its output channels.
-    const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
-                           source * s_.weight_.source_stride + s_.panels_.first(panel) * s_.weight_.result_stride;
-    return {offset, KernelSources(source), s_.panels_.channels(panel), s_.panels_.tiles(panel, 0).lanes};
-  }
-
-  // Where they lie; behind a unit's last, those of the next unit.
-  packing::WeightRuns KernelRuns(int64_t unit, int64_t source) const {
-    if (source >= s_.source_channels_) {
-      ++unit;
-      source = 0;
-    }
-    if (unit >= s_.units(p_.geometry)) return {};
-    return packing::WeightRuns(s_.weight_, KernelBlock(unit, source));
-  }
-
-  // And a tap of zeros.
-  void PackKernel(int64_t unit, int64_t source, const DataScratch& scratch, float* packed) const {
-    const packing::WeightBlock block = KernelBlock(unit, source);
-    const int64_t tap_floats = block.sources * block.lanes;
-    // Lanes of no channel are computed too, and must stay finite.
-    const int64_t taps = block.results < block.lanes ? 0 : s_.weight_.taps;
-    std::memset(packed + taps * tap_floats, 0,
-                static_cast<size_t>((s_.weight_.taps + 1 - taps) * tap_floats) * sizeof(float));
-    packing::PackWeights(weight_, s_.weight_, block, scratch.lines, scratch.weight_offsets, packed);
-  }
-
-  // To row `row` of every point and term, for phases [first, end), while `next` are asked for.
-  void TransformKernel(int64_t panel, int64_t source, const float* packed, int64_t row, int64_t first, int64_t end,
-                       float* to, packing::WeightRuns next) const {
-    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    const int64_t sources = KernelSources(source), tap_floats = sources * lanes;
-    const kernels::WinogradInFn transform = t_.kernel_in();
-    const int64_t all = (end - first) * t_.terms() * sources;
-    int64_t done = 0;
-    for (int64_t phase = first; phase < end; ++phase, to += s_.kernel_floats()) {
-      float* rows = to + row * lanes;
-      ForEach({t_.axes[0].terms, t_.axes[1].terms, t_.axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
-        int64_t offsets[kMostTaps];
-        lists_.Taps({d, h, w}, t_.PhaseAt(phase), tap_floats, offsets);
-        for (int64_t k = 0; k < sources; ++k) {
-          transform(packed + k * lanes, offsets, lanes, rows + k * lanes, s_.kernel_step());
-          next.Prefetch(weight_, ++done, all);
-        }
-        rows += s_.kernel_channels() * lanes;
-      });
-    }
   }
 
   void TransformWindows(int64_t first, int64_t count) const {
@@ -212,6 +158,22 @@ class DataRun {
     });
   }
 
+  // A panel of all boxes whose windows are there in a job, which transforms its kernels itself.
+  void ComputeOwnUnits(int64_t first_box, int64_t boxes) const {
+    const int64_t panels = s_.panels_.blocks();
+    exec::ParallelFor(s_.units(p_.geometry), serial_, [&](int64_t unit, int worker) {
+      const DataScratch scratch = Scratch(worker);
+      float* kernels = kernels_ + worker * s_.unit_floats();
+      for (int64_t source = 0; source < s_.source_channels_; source += kKernelChunk) {
+        kernel_maker_.MakeChunk(unit, source, scratch, kernels);
+      }
+      for (int64_t box = 0; box < boxes; ++box) {
+        ComputePanel(unit / panels, unit % panels, s_.boxes_.At(first_box + box), WindowsOf(unit / panels, box),
+                     kernels, scratch);
+      }
+    });
+  }
+
   void ComputePanel(int64_t group, int64_t panel, const Box& box, const float* windows, const float* panel_kernels,
                     const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
@@ -238,7 +200,7 @@ class DataRun {
       lists_.Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
       const bool once = s_.packed_chunks() > 1;  // for all phases
       for (int64_t k = 0; once && k < s_.source_channels_; k += kKernelChunk) {
-        PackKernel(unit, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
+        kernel_maker_.Pack(unit, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
       }
       for (int64_t phase = 0; phase < t_.phases(); ++phase) {
         for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
@@ -246,13 +208,14 @@ class DataRun {
           for (int64_t k = 0; k < sources; k += kKernelChunk) {
             float* packed = scratch.weights + (once ? (c + k) / kKernelChunk * s_.packed_floats() : 0);
             const int64_t coming = k + kKernelChunk;
-            if (!once) PackKernel(unit, c + k, scratch, packed);
-            TransformKernel(panel, c + k, packed, k, phase, phase + 1, scratch.kernels,
-                            once || coming >= sources ? packing::WeightRuns() : KernelRuns(unit, c + coming));
+            if (!once) kernel_maker_.Pack(unit, c + k, scratch, packed);
+            kernel_maker_.Transform(
+                panel, c + k, packed, k, phase, phase + 1, scratch.kernels,
+                once || coming >= sources ? packing::WeightRuns() : kernel_maker_.Runs(unit, c + coming));
           }
-          packing::WeightRuns next = once ? packing::WeightRuns() : KernelRuns(unit, c + sources);
+          packing::WeightRuns next = once ? packing::WeightRuns() : kernel_maker_.Runs(unit, c + sources);
           for (int64_t point = 0; point < t_.points(); ++point) {
-            next.Prefetch(weight_, point + 1, t_.points());
+            kernel_maker_.Ask(&next, point + 1, t_.points());
             Multiply({panel, phase, point, c}, box, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
                      scratch);
           }
@@ -381,7 +344,8 @@ class DataRun {
   std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
   kernels::WinogradProductFn product_;                     // or nullptr: tiles of the panel
   int32_t& found_;
-  LineReader source_, weight_;
+  DataKernels kernel_maker_;
+  LineReader source_;
   LineWriter result_;
   bool serial_;
 };

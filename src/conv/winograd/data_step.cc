@@ -220,7 +220,13 @@ void DataStep::ChooseCut(const Geometry& g) {
   const int64_t more = (exec::ThreadCount() - 1) * std::max<int64_t>(0, kThreadBytes - scratch_bytes);
   const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
   batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
-  if (units(g) >= 2 * exec::ThreadCount()) TakeLargeBoxes(g, CeilDiv(boxes_.count(), batch_boxes_));
+  if (units(g) < 2 * exec::ThreadCount()) return;
+  TakeLargeBoxes(g, CeilDiv(boxes_.count(), batch_boxes_));
+  const int64_t own = (budget + more - exec::ThreadCount() * bytes) / box_bytes_now();
+  if (block_units_ == 0 || exec::ThreadCount() == 1 || own < batch_boxes_) return;
+  own_units_ = true;
+  block_units_ = exec::ThreadCount();
+  batch_boxes_ = std::min(own, boxes_.count());
 }
 
 // One after another, for each of which every job transforms its kernels, chunk by chunk: if there is room for such as
@@ -352,7 +358,8 @@ std::string DataStep::Describe() const {
          " tiles" + phases + " in boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" +
          std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
          std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
-         at_once(block_units_, "panels") + ", windows " + at_once(batch_boxes_, "boxes");
+         (own_units_ ? "by each thread for a panel" : at_once(block_units_, "panels")) + ", windows " +
+         at_once(batch_boxes_, "boxes");
 }
 
 }  // namespace canopy::conv::winograd

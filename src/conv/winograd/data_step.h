@@ -10,7 +10,8 @@
 // - kernels, where all of them do; a job then transforms the windows of a box of tiles itself and computes all
 // channels;
 // - windows, where there are few; a job then transforms the kernels of a panel of channels and computes all tiles;
-// - both otherwise; a job then computes one panel of one box.
+// - both otherwise; a job then computes one panel of one box. Or, where there are panels enough, windows, and a job
+// transforms the kernels of a panel and computes it in many boxes: no thread reads another's kernels.
 //
 // Transforms spread whatever is not finite over a tile, padding's zeros meet it, and they overflow before the
 // definition does. So when some result is not finite, all of them are computed again by the definition's own products.
@@ -72,6 +73,7 @@ class DataStep : public Step {
   double Work() const override { return work_; }
 
  private:
+  friend class DataKernels;
   friend class DataRun;
   friend class DataLister;
 
@@ -143,6 +145,7 @@ class DataStep : public Step {
   Tiling tiling_;
   packing::Boxes boxes_;     // of tiles
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
+  bool own_units_ = false;   // each thread transforms one for itself, `block_units_` are as many as threads
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   double work_ = 0;
   channel_lanes::DataStep direct_;  // for what is not finite

@@ -41,9 +41,9 @@ constexpr double kWorkAFarVector = 20;    // more for one that is transformed, w
 constexpr int64_t kNearFloats = 2 << 20;
 constexpr double kWorkAStore = 1.5;
 constexpr double kWorkASharedVector = 4;  // a transformed one that other threads read, at times from far caches
-constexpr double kWorkAPartial = 1;      // adding one element of a segment
-constexpr double kWorkARegion = 40000;   // threads wait for one another, and for what others wrote:
-constexpr double kMostOfARegion = 0.02;  // at most so much of the whole
+constexpr double kWorkAPartial = 1;       // adding one element of a segment
+constexpr double kWorkARegion = 40000;    // threads wait for one another, and for what others wrote:
+constexpr double kMostOfARegion = 0.02;   // at most so much of the whole
 // A vector of an input tile, or of an output tile of 4 an axis, transformed; a tile of a panel, whatever its vectors; a
 // vector of products transformed back to 3 taps an axis.
 struct TransformCosts {

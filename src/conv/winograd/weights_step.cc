@@ -133,7 +133,9 @@ std::string WeightsStep::Describe() const {
          std::to_string(band[1]) + "x" + std::to_string(band[2]) + ", blocks of " + std::to_string(cut_.input_panels) +
          "x" + std::to_string(cut_.inputs_panel) + " input by " + std::to_string(cut_.output_panels()) + "x" +
          std::to_string(cut_.lanes.panel_lanes()) + " output channels" +
-         (cut_.apart ? ", " + std::to_string(cut_.segments) + " segments" : std::string(", together"));
+         (cut_.apart         ? ", " + std::to_string(cut_.segments) + " segments"
+          : cut_.by_panels() ? ", together by output panels"
+                             : ", together by points");
 }
 
 }  // namespace canopy::conv::winograd
