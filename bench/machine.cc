@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cmath>
@@ -93,11 +94,42 @@ double MeasureSpin(int threads, double (*spin)(int64_t rounds)) {
   return total / seconds * 1e-9;
 }
 
+// Seconds of `rounds` trips of a line from one thread to another and back.
+double TimeExchange(int rounds) {
+  struct alignas(128) Ball {
+    std::atomic<int> trips{0};  // even ones are back
+  } ball;
+  const auto await = [&ball](int trips) {
+    constexpr int kPatience = 1000;  // both may be on one core
+    for (int turn = 0; ball.trips.load(std::memory_order_acquire) != trips; ++turn) {
+      if (turn >= kPatience) std::this_thread::yield();
+    }
+  };
+  return TimeThreads(
+      2, [](int) {},
+      [&](int thread) {
+        for (int round = 0; round < rounds; ++round) {
+          if (thread == 1) await(2 * round + 1);
+          ball.trips.store(2 * round + 1 + thread, std::memory_order_release);
+          if (thread == 0) await(2 * round + 2);
+        }
+      });
+}
+
 }  // namespace
 
 double MeasurePeakGflops(int threads) { return MeasureSpin(threads, kernels::SpinFma); }
 
 double MeasureBf16Gflops(int threads) { return MeasureSpin(threads, SpinBf16Dot); }
+
+double MeasureExchangeNs(int threads) {
+  if (threads < 2) return 0;
+  constexpr int kRounds = 500, kTries = 9;
+  double seconds = TimeExchange(kRounds);
+  // The least: in some the threads begin on one core.
+  for (int i = 1; i < kTries; ++i) seconds = std::min(seconds, TimeExchange(kRounds));
+  return seconds / kRounds * 1e9;
+}
 
 Bandwidth Bandwidth::Measure(int threads) {
   constexpr size_t kFirst = size_t{1} << 20, kLast = size_t{256} << 20;

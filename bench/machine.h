@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this machine can do at this moment: the rate of multiply-adds, and of reads for a given footprint. Bounds come
-// from here, never from a data sheet.
+// What this machine can do at this moment: the rate of multiply-adds, of reads for a given footprint, and how far its
+// cores are from one another. Bounds come from here, never from a data sheet.
 #ifndef CANOPY_BENCH_MACHINE_H_
 #define CANOPY_BENCH_MACHINE_H_
 
@@ -12,6 +12,11 @@ namespace canopy::bench {
 double MeasurePeakGflops(int threads);
 // The same for BF16 dot products, 0 where there are none: what peers' 16-bit kernels live on.
 double MeasureBf16Gflops(int threads);
+
+// Nanoseconds that a line of memory takes from one of `threads` threads to another and back; 0 for one thread.
+// Cores that share a cache need some 80, others several times as many, and everything that threads exchange waits for
+// it. Where a hypervisor moves its processors about, either may hold, for seconds.
+double MeasureExchangeNs(int threads);
 
 // Bytes a second by footprint, all threads together. A footprint that fits a cache is read from it, so a case's
 // bytes are held against the rate of what its tensors fill.

@@ -189,6 +189,7 @@ CaseResult MeasureCase(const Team& team, const std::vector<BenchCase>& cases, si
     for (int round = 0; round < options.rounds; ++round) {
       std::this_thread::sleep_for(kSettle);
       peaks.push_back(MeasurePeakGflops(team.threads()));
+      result.exchange_ns = std::max(result.exchange_ns, MeasureExchangeNs(team.threads()));
       for (const auto& contestant : contestants) {
         if (!contestant->out()) contestant->TimeRound(round, options.seconds);
       }

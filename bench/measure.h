@@ -34,6 +34,7 @@ struct Measured {
 struct CaseResult {
   std::vector<Measured> measured;  // Canopy's first
   double peak_gflops = 0;          // in the same rounds
+  double exchange_ns = 0;          // likewise, the longest; 0 for one thread
 };
 
 CaseResult MeasureCase(const Team& team, const std::vector<BenchCase>& cases, size_t index,

@@ -121,6 +121,7 @@ json RecordOf(const BenchCase& a_case, const CaseResult& result, const Ground& g
           {"count", a_case.times},
           {"threads", ground.threads},
           {"peak_gflops", result.peak_gflops},
+          {"exchange_ns", result.exchange_ns},
           {"tensor_bytes", TensorBytes(a_case.call)},
           {"bounds", BoundsOf(a_case.call, result.peak_gflops, ground.bandwidth)},
           {"measured", measured}};
@@ -135,6 +136,7 @@ std::string LineOf(const json& record) {
     const std::string part = PartText(record, WhatName(what));
     if (!part.empty()) text += (what == What::kCall ? ": " : "; ") + part;
   }
+  if (record["exchange_ns"] > 0) text += Format("; cores %.0f ns apart", record["exchange_ns"].get<double>());
   const json& facts = canopy["facts"];
   text += Format("; %.2f MiB workspace; phase 1 %.1f us (%.1f new); ", facts["workspace_bytes"].get<double>() / kMiB,
                  facts["phase1_us"].get<double>(), facts["phase1_new_us"].get<double>()) +

@@ -19,6 +19,7 @@ PARTS = ("call", "data", "weights", "bias")
 WORKSPACE_SHARE, WORKSPACE_BYTES_A_THREAD = 0.15, 8 << 20
 MIB = 1 << 20
 ENGINE, CHOICE_NOISE = "engine", 1.05
+FAR_EXCHANGE_NS = 150  # cores that share a cache need some 80, others 350
 
 
 class Row:
@@ -225,6 +226,16 @@ def remarks(rows):
     return "".join(line + "\n" for line in dict.fromkeys(lines))
 
 
+def exchange_remark(rows):
+    """How many cases were timed while the threads' cores had no cache in common, where there are threads."""
+    exchanges = [row.record["exchange_ns"] for row in rows if row.record.get("exchange_ns")]
+    if not exchanges:
+        return ""
+    far = sum(exchange > FAR_EXCHANGE_NS for exchange in exchanges)
+    return (f"A line of memory went from core to core and back in {min(exchanges):.0f} to {max(exchanges):.0f} ns; in "
+            f"{far} of {len(exchanges)} cases, at some time, in more than {FAR_EXCHANGE_NS}: no cache in common.\n")
+
+
 def report(header, rows, order):
     text = [f"`{header['command']}`\n"]
     machine = header["machine"]
@@ -237,7 +248,7 @@ def report(header, rows, order):
         some = [row for row in rows if (row.type, row.threads) == (kind, threads)]
         timed = [row for row in some if row.ms()]
         text.append(f"### {kind}, {threads} thread{'s' if threads > 1 else ''}\n")
-        text += [case_table(some, order)]
+        text += [part for part in (exchange_remark(some), case_table(some, order)) if part]
         if timed:
             text += [part for part in (class_table(timed), list_table(timed), choice_table(timed), remarks(some)) if part]
     return "\n".join(text)

@@ -3,7 +3,8 @@
 // Each thread takes jobs of a region one by one from a part of its own, then from others' parts, so a thread that the
 // machine slows down does fewer of them; who computes a job never changes what it computes. Why parts: what a job
 // writes, its neighbours' jobs and those of the same place in the next region read and write. That is in the caches of
-// the thread that computed it; a line that a core of another cluster holds takes six times as long as one's own cluster's.
+// the thread that computed it; a line that a core of another cluster holds takes six times as long as one's own
+// cluster's.
 #ifndef CANOPY_EXEC_POOL_H_
 #define CANOPY_EXEC_POOL_H_
 

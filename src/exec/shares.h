@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs in as many shares as there are threads, alike but for one job: share s is [Begin(s), Begin(s + 1)). Thread s of a
-// region begins with share s, so steps whose jobs come in the same order find in a thread's caches what it wrote there.
+// Jobs in as many shares as there are threads, alike but for one job: share s is [Begin(s), Begin(s + 1)). Thread s of
+// a region begins with share s, so steps whose jobs come in the same order find in a thread's caches what it wrote
+// there.
 #ifndef CANOPY_EXEC_SHARES_H_
 #define CANOPY_EXEC_SHARES_H_
 

@@ -21,9 +21,14 @@ TEST(Machine, BeyondTheFootprintsTheNearestRateHolds) {
   EXPECT_DOUBLE_EQ(bandwidth.At(1e12), 50);
 }
 
-TEST(Machine, OperationsOfTheLoopGrowWithItsRounds) {
-  EXPECT_EQ(SpinBf16Dot(20), 2 * SpinBf16Dot(10));
+TEST(Machine, AnExchangeTakesTwoThreads) {
+  EXPECT_EQ(MeasureExchangeNs(1), 0);
+  const double ns = MeasureExchangeNs(2);
+  EXPECT_GT(ns, 1);    // light itself does not get from core to core in less
+  EXPECT_LT(ns, 1e7);  // a tick of the scheduler, where both are on one core
 }
+
+TEST(Machine, OperationsOfTheLoopGrowWithItsRounds) { EXPECT_EQ(SpinBf16Dot(20), 2 * SpinBf16Dot(10)); }
 
 }  // namespace
 }  // namespace canopy::bench

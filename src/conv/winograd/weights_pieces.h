@@ -37,8 +37,8 @@ class WeightsPieces {
     return InputCount(chunk, panels) + OutputCount(chunk, panels);
   }
 
-  // Piece `index` of the chunk, one that its band does not have is none. They come panel by panel, and in as many shares
-  // as there are threads, each of a share of the inputs and of the outputs.
+  // Piece `index` of the chunk, one that its band does not have is none. They come panel by panel, and in as many
+  // shares as there are threads, each of a share of the inputs and of the outputs.
   void Transform(const WeightsBlock& block, const WeightsChunk& chunk, const WaitingPanels& panels, int64_t threads,
                  int64_t index, const WeightsTiles& tiles, const WeightsScratch& scratch) const;
 

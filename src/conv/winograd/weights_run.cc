@@ -62,9 +62,7 @@ class WeightsRun {
   char* ScratchOf(int worker) const { return scratch_ + worker * s_.room_.scratch_bytes; }
   WeightsScratch Scratch(int worker) const { return s_.ScratchAt(cut_, ScratchOf(worker), nullptr); }
 
-  int64_t ThreadsAt(const Desk& desk) const {
-    return desk.worker == kEveryone && !serial() ? exec::ThreadCount() : 1;
-  }
+  int64_t ThreadsAt(const Desk& desk) const { return desk.worker == kEveryone && !serial() ? exec::ThreadCount() : 1; }
 
   template <class F>
   void Each(const Desk& desk, int64_t jobs, const F& job) const {
