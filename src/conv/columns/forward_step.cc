@@ -25,6 +25,9 @@ constexpr double kWorkAConvertedStore = 2.5;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAPackedWeight = 2;
 constexpr double kWorkAJob = 1000;
+// Between the working memory of two threads. Columns are read by long strides, and a processor fetches ahead along
+// them: without a gap, what the next thread is writing.
+constexpr int64_t kGapBytes = 128 << 10;
 
 }  // namespace
 
@@ -81,7 +84,7 @@ ForwardScratch ForwardStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.columns = carver.Take<float>(columns() * cut_.lane_step);
   scratch.tile = carver.Take<float>(output_channels_ * lanes());
   scratch.line = carver.Take<float>(sheets::LineFloats(cut_.positions) + kernels::kLineSlack);
-  if (bytes != nullptr) *bytes = carver.used();
+  if (bytes != nullptr) *bytes = carver.used() + kGapBytes;
   return scratch;
 }
 
