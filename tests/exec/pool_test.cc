@@ -70,7 +70,7 @@ TEST(PoolTest, EveryWorkerBeginsWithJobsOfItsOwn) {
 TEST(PoolTest, JobsOfAWorkerThatIsLateAreDoneByOthers) {
   std::atomic<int> done{0};
   ParallelFor(40, false, [&](int64_t index, int) {
-    // The first job of a part returns when all but the parts' first are done.
+    // Returns when all but the parts' first jobs are done, those of its own part among them.
     if (index == 0) {
       while (done < 36) std::this_thread::yield();
     } else if (index % 10 != 0) {

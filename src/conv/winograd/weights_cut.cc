@@ -250,7 +250,7 @@ double WeightsStep::TransformWork(const WeightsCut& cut) const {
     costs.input += points * kWorkASharedVector;
     costs.output += points * kWorkASharedVector;
   }
-  if (shape_.parts() * cut.input_panels * cut.inputs_floats() > kNearFloats) {
+  if (cut.all_inputs_floats() > kNearFloats) {
     costs.input += points * kWorkAFarVector;
   }
   return input_tiles * input_turns *

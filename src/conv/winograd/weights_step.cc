@@ -89,9 +89,9 @@ WeightsTiles WeightsStep::TilesAt(const WeightsCut& cut, char* at, int64_t* byte
   packing::Carver carver(at);
   const int64_t lists = shape_.depths * WeightsShape::kKinds;
   WeightsTiles tiles;
-  tiles.inputs = carver.Take<float>(shape_.parts() * cut.input_panels * cut.inputs_floats());
+  tiles.inputs = carver.Take<float>(cut.all_inputs_floats());
   tiles.outputs = carver.Take<float>(cut.output_blocks_kept() * cut.output_panels() * cut.outputs_floats());
-  tiles.products = carver.Take<float>(shape_.products() * cut.block_products() * cut.products_floats());
+  tiles.products = carver.Take<float>(cut.all_products_floats());
   tiles.runs = carver.Take<kernels::GatherRun>(lists * cut.most_runs());
   tiles.sums = carver.Take<TileSum>(lists * cut.most_sums());
   tiles.sum_counts = carver.Take<int64_t>(lists);

@@ -13,6 +13,7 @@
 #ifndef CANOPY_CONV_WINOGRAD_WEIGHTS_STEP_H_
 #define CANOPY_CONV_WINOGRAD_WEIGHTS_STEP_H_
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -107,13 +108,14 @@ struct WeightsCut {
   int64_t outputs_at(int64_t lane_block, int64_t panel) const {
     return ((all_outputs ? lane_block : 0) * output_panels() + panel) * outputs_floats();
   }
+  int64_t all_inputs_floats() const { return shape.parts() * input_panels * inputs_floats(); }  // of a block
+  int64_t all_products_floats() const { return shape.products() * block_products() * products_floats(); }
   int64_t block_products() const { return input_panels * output_panels(); }  // of a kernel depth and part
   // How threads that work together share the products: by output panels, so that each transforms back what it has
   // multiplied, where there are few tiles for the products; else by points, so that each reads few of the tiles.
   bool by_panels() const {
-    const int64_t tiles = shape.parts() * input_panels * inputs_floats() + output_panels() * outputs_floats();
-    const int64_t turn = std::min(chunks, turn_chunks());
-    return shape.products() * block_products() * products_floats() > turn * tiles / kTilesAProduct;
+    const int64_t tiles = all_inputs_floats() + output_panels() * outputs_floats();
+    return all_products_floats() > std::min(chunks, turn_chunks()) * tiles / kTilesAProduct;
   }
   int64_t taps_floats() const { return inputs_panel * shape.all_taps() * row_lanes(); }
   int64_t sums_floats() const { return block_products() * taps_floats(); }  // of a block
