@@ -43,13 +43,26 @@ TEST(WorkspaceLedgerTest, WhatStartsOverSharesThePlaceOfWhatWasThere) {
   EXPECT_GT(ledger.entries()[static_cast<size_t>(second)].offset, 0);
 }
 
-TEST(WorkspaceLedgerTest, SharesOfThreadsAreOneEntryOfTheirSum) {
+TEST(WorkspaceLedgerTest, SharesOfThreadsAreOneEntryWithGapsBetweenThem) {
   WorkspaceLedger ledger;
-  const int shares = ledger.BookEach("scratch", 300, 3), next = ledger.Book("next", 1);
+  ledger.Book("before", 1);
+  constexpr int64_t kBytes = 300;
+  const int shares = ledger.BookEach("scratch", kBytes, 3), next = ledger.Book("next", 1);
   const WorkspaceLedger::Entry& entry = ledger.entries()[static_cast<size_t>(shares)];
-  EXPECT_EQ(entry.bytes, 900);
   EXPECT_EQ(entry.threads, 3);
-  EXPECT_GE(ledger.entries()[static_cast<size_t>(next)].offset, 900);
+  std::vector<char> memory(static_cast<size_t>(ledger.total_bytes()));
+  const Shares fetched = ledger.FetchEach(memory.data(), shares);
+  EXPECT_EQ(fetched.Of(0), ledger.Fetch(memory.data(), shares));
+  for (int worker = 0; worker < 3; ++worker) {
+    char* end = worker < 2 ? fetched.Of(worker + 1) : static_cast<char*>(ledger.Fetch(memory.data(), next));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(fetched.Of<float>(worker)) % WorkspaceLedger::kAlignment, 0u);
+    EXPECT_GE(end - fetched.Of(worker), worker < 2 ? 2 * kBytes : kBytes);  // a small share's gap is as large as it
+  }
+  constexpr int64_t kLarge = int64_t{10} << 20;
+  EXPECT_GE(WorkspaceLedger::StepOf(kLarge), kLarge + (64 << 10));
+  EXPECT_LT(WorkspaceLedger::StepOf(kLarge), kLarge + (1 << 20));  // a gap is small beside what it parts
+  const int alone = ledger.BookEach("one thread's", kBytes, 1);
+  EXPECT_EQ(ledger.entries()[static_cast<size_t>(alone)].bytes, kBytes);
   EXPECT_FALSE(ledger.overflowed());
   ledger.BookEach("too much", int64_t{1} << 62, 4);
   EXPECT_TRUE(ledger.overflowed());

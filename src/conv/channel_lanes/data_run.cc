@@ -13,7 +13,7 @@ namespace canopy::conv::channel_lanes {
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -78,7 +78,7 @@ class DataRun {
     });
   }
 
-  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   // A class of each axis within a box.
   struct Clipped {
@@ -323,7 +323,7 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* packed_;  // weights of all jobs, or nullptr
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader source_;
   PairReader source_pairs_;  // with dot products
   LineReader weight_;
@@ -334,7 +334,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   float* packed = packed_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, packed_handle_)) : nullptr;
-  DataRun(*this, problem, buffers, packed, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_))).Run();
+  DataRun(*this, problem, buffers, packed, ledger.FetchEach(workspace, scratch_handle_)).Run();
 }
 
 }  // namespace canopy::conv::channel_lanes

@@ -66,8 +66,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     packed_handle_ = ledger->Book("packed weights", (g.groups * AllPanels() * PanelFloats() + kernels::kLineSlack) *
                                                         static_cast<int64_t>(sizeof(float)));
   }
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 // The cut that this many threads finish first. The work that algorithms are compared by is that of the best cut for one

@@ -82,7 +82,6 @@ class DataStep : public Step {
   std::array<int64_t, 3> load_step_{};
   int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, packed_handle_ = -1;  // the latter where weights are packed once
   double work_ = 0;
 };

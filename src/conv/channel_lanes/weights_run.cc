@@ -12,7 +12,8 @@ namespace canopy::conv::channel_lanes {
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
+             float* partial)
       : s_(step),
         p_(problem),
         scratch_(scratch),
@@ -45,7 +46,7 @@ class WeightsRun {
     packing::SlabShape rows, lanes;
   };
 
-  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   Block BlockAt(int64_t index) const {
     const int64_t lane_blocks = s_.cut_.panels.blocks();
@@ -233,7 +234,7 @@ class WeightsRun {
 
   const WeightsStep& s_;
   const ConvProblem& p_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader input_, output_;
   PairReader input_pairs_, output_pairs_;  // with dot products
   LineWriter result_;
@@ -244,7 +245,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = cut_.segments > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), partial).Run();
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial).Run();
 }
 
 }  // namespace canopy::conv::channel_lanes

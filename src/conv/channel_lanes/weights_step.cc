@@ -69,8 +69,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
         ledger->Book("partial weight gradients",
                      cut_.jobs(g.groups) * cut_.segments * tiles_floats(cut_) * static_cast<int64_t>(sizeof(float)));
   }
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 // Input channels, where the vectors that this saves are worth their shorter lines of results.

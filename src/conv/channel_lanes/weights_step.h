@@ -103,7 +103,6 @@ class WeightsStep : public Step {
   std::array<std::vector<packing::AxisClass>, 3> classes_;  // of the output
   std::array<int64_t, 3> load_step_{}, stride_{};           // of the input; slab indices from position to position
   Cut cut_;
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;
 };
 

@@ -23,8 +23,8 @@ constexpr int64_t kTilesAhead = 2;  // whose output is asked for while one is mu
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial,
-             void* flag)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
+             float* partial, void* flag)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -61,7 +61,7 @@ class WeightsRun {
   void RunJobs(bool serial) const {
     const int64_t blocks = s_.jobs(p_.geometry.groups), segments = s_.segments_;
     exec::ParallelFor(blocks * segments, serial, [&](int64_t index, int worker) {
-      Job(index / segments, index % segments, s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+      Job(index / segments, index % segments, s_.ScratchAt(scratch_.Of(worker), nullptr));
     });
     exec::ParallelFor(blocks, serial, [&](int64_t block, int) { Finish(block); });
   }
@@ -204,7 +204,7 @@ class WeightsRun {
   const WeightsStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
-  char* scratch_;
+  plan::Shares scratch_;
   float* partial_;
   LineReader input_, output_;
   LineWriter result_;
@@ -214,7 +214,7 @@ class WeightsRun {
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
-  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)),
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_),
              static_cast<float*>(ledger.Fetch(workspace, partial_handle_)), ledger.Fetch(workspace, flag_handle_))
       .Run();
 }

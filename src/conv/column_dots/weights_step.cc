@@ -54,8 +54,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   const int64_t floats = jobs(g.groups) * segments_ * output_block_ * results();
   partial_handle_ = ledger->Book("partial weight gradients", floats * static_cast<int64_t>(sizeof(float)));
   flag_handle_ = ledger->Book("flag", sizeof(std::atomic<int>));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 void WeightsStep::Cut(const Geometry& g) {

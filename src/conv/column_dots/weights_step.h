@@ -56,7 +56,6 @@ class WeightsStep : public Step {
   int64_t rows_ = 1;         // output channels of a tile
   int64_t output_block_ = 1, output_blocks_ = 0;
   int64_t segments_ = 1;
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1;
   double work_ = 0;
 };

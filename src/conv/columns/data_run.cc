@@ -15,7 +15,7 @@ namespace canopy::conv::columns {
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
       : s_(step),
         p_(problem),
         packed_(packed),
@@ -42,7 +42,7 @@ class DataRun {
     float* products;
   };
 
-  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   int64_t FirstInput(int64_t block) const { return block % s_.blocks_ * s_.block_; }
   int64_t Inputs(int64_t block) const { return std::min(s_.block_, s_.input_channels_ - FirstInput(block)); }
@@ -221,7 +221,7 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   float* packed_;
-  char* scratch_;
+  plan::Shares scratch_;
   int64_t plane_;  // output pixels of a channel
   LineReader output_, weight_;
   PairReader output_pairs_, weight_pairs_;  // with dot products
@@ -231,7 +231,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
-          static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)))
+          ledger.FetchEach(workspace, scratch_handle_))
       .Run();
 }
 

@@ -66,8 +66,9 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   Cut(g);
   packed_handle_ =
       ledger->Book("packed weights", g.groups * blocks_ * PackedFloats() * static_cast<int64_t>(sizeof(float)));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
   CountWork(problem);
 }
 

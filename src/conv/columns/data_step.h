@@ -61,7 +61,6 @@ class DataStep : public Step {
   int64_t panel_ = 1;               // pixels of a product: a few tiles side by side
   Pieces pieces_;
   int64_t phase_floats_ = 0, row_floats_ = 0;  // of the sums
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, packed_handle_ = -1;
   double work_ = 0;
 };

@@ -15,7 +15,8 @@ namespace canopy::conv::columns {
 // One run of one step: its buffers with the plan's numbers.
 class ForwardRun {
  public:
-  ForwardRun(const ForwardStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+  ForwardRun(const ForwardStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed,
+             plan::Shares scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -37,8 +38,7 @@ class ForwardRun {
     }
     const int64_t strips = s_.cut_.strips.count();
     exec::ParallelFor(p_.geometry.groups * strips, serial, [&](int64_t index, int worker) {
-      Job(index / strips, s_.cut_.strips.At(index % strips),
-          s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+      Job(index / strips, s_.cut_.strips.At(index % strips), s_.ScratchAt(scratch_.Of(worker), nullptr));
     });
     if (nonfinite) AddNonfiniteWeightTerms(p_, kForward, b_, serial);
   }
@@ -50,7 +50,7 @@ class ForwardRun {
   bool PackAllWeights(bool serial) const {
     const int64_t groups = p_.geometry.groups, columns = s_.columns(), stride = p_.weight.strides[0];
     exec::ParallelFor(groups, serial, [&](int64_t group, int worker) {
-      float* line = s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr).columns;
+      float* line = s_.ScratchAt(scratch_.Of(worker), nullptr).columns;
       for (int64_t panel = 0; panel < panels_.count(); ++panel) {
         const int64_t first = panels_.first(panel), rows = panels_.rows(panel);
         for (int64_t r = 0; r < rows; ++r) {
@@ -160,7 +160,7 @@ class ForwardRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* packed_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader input_;
   sheets::PlaneReader input_planes_;
   LineReader weight_;
@@ -171,7 +171,7 @@ class ForwardRun {
 void ForwardStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   ForwardRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
-             static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)))
+             ledger.FetchEach(workspace, scratch_handle_))
       .Run();
 }
 

@@ -25,9 +25,6 @@ constexpr double kWorkAConvertedStore = 2.5;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAPackedWeight = 2;
 constexpr double kWorkAJob = 1000;
-// Between the working memory of two threads. Columns are read by long strides, and a processor fetches ahead along
-// them: without a gap, what the next thread is writing.
-constexpr int64_t kGapBytes = 128 << 10;
 
 }  // namespace
 
@@ -40,8 +37,9 @@ ForwardStep::ForwardStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   ListColumns(g);
   packed_handle_ =
       ledger->Book("packed weights", g.groups * output_channels_ * columns() * static_cast<int64_t>(sizeof(float)));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
   CountWork(problem);
 }
 
@@ -84,7 +82,7 @@ ForwardScratch ForwardStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.columns = carver.Take<float>(columns() * cut_.lane_step);
   scratch.tile = carver.Take<float>(output_channels_ * lanes());
   scratch.line = carver.Take<float>(sheets::LineFloats(cut_.positions) + kernels::kLineSlack);
-  if (bytes != nullptr) *bytes = carver.used() + kGapBytes;
+  if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 

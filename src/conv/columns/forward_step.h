@@ -48,7 +48,6 @@ class ForwardStep : public Step {
   int vectors_ = 1;
   ForwardCut cut_;
   std::vector<int64_t> offsets_;  // of each column in the slab, for a strip's first pixel
-  int64_t scratch_bytes_ = 0;
   int packed_handle_ = -1, scratch_handle_ = -1;
   double work_ = 0;
 };

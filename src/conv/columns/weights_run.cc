@@ -24,8 +24,8 @@ constexpr int64_t kGroupsASum = 32;  // products that are added up before a furt
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial,
-             void* flag)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
+             float* partial, void* flag)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -59,7 +59,7 @@ class WeightsRun {
     int64_t first_channel, channels;  // input channels of the group that they touch
   };
 
-  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   void RunBlocks(bool serial) const {
     const int64_t blocks = s_.jobs(p_.geometry.groups), segments = s_.segments_;
@@ -349,7 +349,7 @@ class WeightsRun {
   const WeightsStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader input_, output_;
   PairReader input_pairs_, output_pairs_;  // with dot products
   LineWriter result_;
@@ -361,7 +361,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = segments_ > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), partial,
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial,
              ledger.Fetch(workspace, flag_handle_))
       .Run();
 }

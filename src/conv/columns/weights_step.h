@@ -81,7 +81,6 @@ class WeightsStep : public Step {
   int64_t slab_rows_ = 0, slab_pitch_ = 0, slab_floats_ = 0;  // input rows under a strip, their positions; all channels
   int64_t group_strips_ = 1, groups_ = 0;                     // strips of one product; products
   int64_t segments_ = 1, segment_groups_ = 0;                 // products of a job
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1;
   double work_ = 0;
 };

@@ -81,7 +81,7 @@ class DepthRun {
 
   Scratch ScratchOf(int worker) const {
     Scratch scratch;
-    scratch.output = scratch_ + worker * s_.thread_floats_;
+    scratch.output = scratch_.Of<float>(worker);
     scratch.input = scratch.output + s_.output_floats_;
     scratch.result = scratch.input + (s_.weights() ? s_.input_floats_ : 0);
     scratch.lines = scratch.result + (s_.data() ? s_.input_floats_ : 0);
@@ -292,7 +292,8 @@ class DepthRun {
   const ConvProblem& p_;
   const Geometry& g_;
   const Buffers& b_;
-  float *packed_, *sums_, *scratch_;
+  float *packed_, *sums_;
+  plan::Shares scratch_;
   SheetReader output_, input_;
   LineReader weight_;
   SheetWriter input_result_;

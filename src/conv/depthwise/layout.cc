@@ -164,12 +164,12 @@ ThreadLayout::ThreadLayout(const PieceLayout& layout, plan::WorkspaceLedger* led
   source_ = bytes(layout.source_floats(), sizeof(float));
   piece_ = bytes(layout.piece_floats(), sizeof(float));
   lines_ = bytes(LaneScratch::Floats(layout.vector_lanes()), sizeof(float));
-  total_ = source_ + piece_ + lines_ + bytes(kMostColumns, sizeof(kernels::StencilColumn));
-  handle_ = ledger->BookEach("slabs", total_, exec::ThreadCount());
+  const int64_t total = source_ + piece_ + lines_ + bytes(kMostColumns, sizeof(kernels::StencilColumn));
+  handle_ = ledger->BookEach("slabs", total, exec::ThreadCount());
 }
 
 ThreadScratch ThreadLayout::At(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {
-  char* at = static_cast<char*>(ledger.Fetch(workspace, handle_)) + total_ * worker;
+  char* at = ledger.FetchEach(workspace, handle_).Of(worker);
   ThreadScratch scratch;
   scratch.source = reinterpret_cast<float*>(at);
   scratch.piece = reinterpret_cast<float*>(at + source_);

@@ -78,7 +78,7 @@ class ThreadLayout {
   ThreadScratch At(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const;
 
  private:
-  int64_t source_ = 0, piece_ = 0, lines_ = 0, total_ = 0;  // bytes
+  int64_t source_ = 0, piece_ = 0, lines_ = 0;  // bytes
   int handle_ = -1;
 };
 

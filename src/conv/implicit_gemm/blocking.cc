@@ -63,12 +63,12 @@ ScratchLayout::ScratchLayout(const kernels::GemmTile& tile, const Blocking& bloc
   segments_ =
       base::RoundUp(std::max<int64_t>(blocking.depth, tile.lanes) * static_cast<int64_t>(sizeof(kernels::Segment)),
                     plan::WorkspaceLedger::kAlignment);
-  total_ = rows_ + lanes_ + tiles_ + deep_ + 4 * line_ + segments_;
-  handle_ = ledger->BookEach("scratch", total_, exec::ThreadCount());
+  const int64_t total = rows_ + lanes_ + tiles_ + deep_ + 4 * line_ + segments_;
+  handle_ = ledger->BookEach("scratch", total, exec::ThreadCount());
 }
 
 JobScratch ScratchLayout::At(const plan::WorkspaceLedger& ledger, void* workspace, int worker) const {
-  char* at = static_cast<char*>(ledger.Fetch(workspace, handle_)) + total_ * worker;
+  char* at = ledger.FetchEach(workspace, handle_).Of(worker);
   JobScratch scratch;
   const auto take = [&at](int64_t bytes) {
     float* here = reinterpret_cast<float*>(at);

@@ -31,7 +31,6 @@ class ScratchLayout {
 
  private:
   int64_t rows_ = 0, lanes_ = 0, tiles_ = 0, deep_ = 0, line_ = 0, segments_ = 0;  // bytes; line_ of one of four
-  int64_t total_ = 0;
   int handle_ = -1;
 };
 

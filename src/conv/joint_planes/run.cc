@@ -83,7 +83,7 @@ class JointRun {
 
   Scratch ScratchOf(int worker) const {
     Scratch scratch;
-    scratch.output = scratch_ + worker * s_.thread_floats_;
+    scratch.output = scratch_.Of<float>(worker);
     scratch.inputs = scratch.output + s_.output_floats_;
     scratch.results = scratch.inputs + (s_.weights() ? s_.residues() * s_.input_floats_ : 0);
     scratch.sums = scratch.results + (s_.data() ? s_.residues() * s_.input_floats_ : 0);
@@ -372,7 +372,8 @@ class JointRun {
   const ConvProblem& p_;
   const Geometry& g_;
   const Buffers& b_;
-  float *packed_, *partial_, *scratch_;
+  float *packed_, *partial_;
+  plan::Shares scratch_;
   OutputPlanes output_;
   sheets::PlaneReader input_;
   LineReader weight_;

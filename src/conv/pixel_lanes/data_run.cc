@@ -17,7 +17,7 @@ namespace canopy::conv::pixel_lanes {
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -76,7 +76,7 @@ class DataRun {
     return piece;
   }
 
-  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   // Whether one is not finite.
   bool PackAllWeights(bool serial) const {
@@ -341,7 +341,7 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* packed_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader source_, weight_;
   LineWriter result_;
   sheets::PlaneReader source_planes_;
@@ -351,7 +351,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
-          static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)))
+          ledger.FetchEach(workspace, scratch_handle_))
       .Run();
 }
 

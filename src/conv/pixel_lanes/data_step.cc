@@ -87,8 +87,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   position_floats_ = RoundUp(Positions(), widest);
   const base::Checked packed = base::Checked(g.groups) * group_floats_ * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed.ok() ? packed.value() : -1);
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
   const double packing = static_cast<double>(weight_.taps * source_channels_ * result_channels_) * kWorkAPackedWeight;
   work_ = ((ProductWork(together_.products) + OtherWork(problem)) * static_cast<double>(pieces_) + packing) *
           static_cast<double>(g.groups);

@@ -110,7 +110,6 @@ class DataStep : public Step {
   int64_t group_floats_ = 0;     // of packed weights
   int64_t pieces_ = 0;           // of a group
   int64_t group_block_ = 1;      // groups of a job
-  int64_t scratch_bytes_ = 0;
   int packed_handle_ = -1, scratch_handle_ = -1;
   double work_ = 0;
 };

@@ -22,7 +22,7 @@ constexpr int64_t kMostVectors = 256;  // terms of a sum before a second level
 class WeightsRun {
  public:
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, float* partial,
-             float* scratch, void* flag)
+             plan::Shares scratch, void* flag)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -62,7 +62,7 @@ class WeightsRun {
     const int64_t segments = s_.segments_;
     exec::ParallelFor(p_.geometry.groups * segments, serial, [&](int64_t index, int worker) {
       Scratch scratch;
-      scratch.outputs = scratch_ + worker * s_.thread_floats_;
+      scratch.outputs = scratch_.Of<float>(worker);
       scratch.inputs = scratch.outputs + s_.results_ * s_.output_floats_;
       scratch.sums = scratch.inputs + s_.sources_ * s_.ResidueSheets() * s_.input_floats_;
       scratch.line = scratch.sums + s_.sums_floats_;
@@ -204,7 +204,7 @@ class WeightsRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* partial_;
-  float* scratch_;
+  plan::Shares scratch_;
   sheets::PlaneReader input_, output_;
   LineWriter result_;
   std::atomic<int>* nonfinite_;
@@ -213,7 +213,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   WeightsRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, partial_handle_)),
-             static_cast<float*>(ledger.Fetch(workspace, scratch_handle_)), ledger.Fetch(workspace, flag_handle_))
+             ledger.FetchEach(workspace, scratch_handle_), ledger.Fetch(workspace, flag_handle_))
       .Run();
 }
 

@@ -12,7 +12,7 @@ namespace canopy::conv::pixel_rows {
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, float* results)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares results)
       : s_(step),
         p_(problem),
         g_(problem.geometry),
@@ -38,7 +38,7 @@ class DataRun {
     exec::ParallelFor(g_.batch * blocks * depths * bands, serial, [&](int64_t index, int worker) {
       Job({index / (bands * depths * blocks), index / (bands * depths) % blocks, index / bands % depths * s_.depths_,
            index % bands * s_.rows_},
-          results_ + worker * s_.ResultFloats());
+          results_.Of<float>(worker));
     });
     if (nonfinite) AddNonfiniteWeightTerms(p_, kBackwardData, b_, serial);
   }
@@ -156,7 +156,7 @@ class DataRun {
   const Geometry& g_;
   const Buffers& b_;
   float* packed_;
-  float* results_;
+  plan::Shares results_;
   const float* output_;
   LineReader weight_;
   LineWriter result_;
@@ -165,7 +165,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
-          static_cast<float*>(ledger.Fetch(workspace, scratch_handle_)))
+          ledger.FetchEach(workspace, scratch_handle_))
       .Run();
 }
 

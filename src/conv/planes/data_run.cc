@@ -13,7 +13,7 @@ namespace canopy::conv::planes {
 // One run of one step.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, float* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -28,7 +28,7 @@ class DataRun {
     const bool serial = s_.work_ < kSerialWork;
     const bool nonfinite = sheets::FetchFiniteWeights(p_, &weight_, packed_);
     exec::ParallelFor(s_.image_blocks_ * s_.depths_ * s_.channel_blocks_, serial,
-                      [this](int64_t index, int worker) { Job(index, scratch_ + worker * s_.thread_floats_); });
+                      [this](int64_t index, int worker) { Job(index, scratch_.Of<float>(worker)); });
     if (nonfinite) AddNonfiniteWeightTerms(p_, s_.forward_ ? kForward : kBackwardData, b_, serial);
   }
 
@@ -180,7 +180,7 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* packed_;
-  float* scratch_;
+  plan::Shares scratch_;
   LineReader weight_;
   sheets::PlaneReader source_;
   sheets::PlaneWriter result_;
@@ -189,7 +189,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, packed_handle_)),
-          static_cast<float*>(ledger.Fetch(workspace, scratch_handle_)))
+          ledger.FetchEach(workspace, scratch_handle_))
       .Run();
 }
 

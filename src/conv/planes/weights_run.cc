@@ -20,7 +20,7 @@ constexpr int64_t kMostTerms = 256;  // of a sum before a second level
 class WeightsRun {
  public:
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, float* partial,
-             float* scratch, void* flag)
+             plan::Shares scratch, void* flag)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -52,7 +52,7 @@ class WeightsRun {
   void RunJobs(bool serial) const {
     const int64_t segments = s_.segments_;
     exec::ParallelFor(s_.channel_blocks_ * segments, serial, [&](int64_t index, int worker) {
-      float* at = scratch_ + worker * s_.thread_floats_;
+      float* at = scratch_.Of<float>(worker);
       Scratch scratch;
       scratch.inputs = at;
       scratch.output = at + static_cast<int64_t>(s_.rows_.size() * s_.columns_.size()) * s_.input_floats_;
@@ -198,7 +198,7 @@ class WeightsRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* partial_;
-  float* scratch_;
+  plan::Shares scratch_;
   sheets::PlaneReader input_, output_;
   LineWriter result_;
   std::atomic<int>* nonfinite_;
@@ -207,7 +207,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   WeightsRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, partial_handle_)),
-             static_cast<float*>(ledger.Fetch(workspace, scratch_handle_)), ledger.Fetch(workspace, flag_handle_))
+             ledger.FetchEach(workspace, scratch_handle_), ledger.Fetch(workspace, flag_handle_))
       .Run();
 }
 

@@ -26,7 +26,8 @@ constexpr int64_t kInPlaceTiles = 4;  // of a plane, from where on results of ma
 // of all images.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* weights)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
+          float* weights)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -41,7 +42,7 @@ class DataRun {
   void Run() const {
     const int64_t pieces = s_.cut_.pieces.count(), blocks = p_.geometry.groups * s_.cut_.blocks;
     const bool serial = s_.cut_.work < kSerialWork;
-    const auto scratch = [&](int worker) { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); };
+    const auto scratch = [&](int worker) { return s_.ScratchAt(scratch_.Of(worker), nullptr); };
     if (weights_ != nullptr) {
       const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_);
       exec::ParallelFor(blocks * chunks, serial, [&](int64_t index, int worker) {
@@ -355,7 +356,7 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
-  char* scratch_;
+  plan::Shares scratch_;
   float* weights_;  // of all jobs, or nullptr
   LineReader source_, weight_;
   PairReader source_pairs_, weight_pairs_;  // with dot products
@@ -365,7 +366,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   float* weights = weights_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, weights_handle_)) : nullptr;
-  DataRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), weights).Run();
+  DataRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), weights).Run();
 }
 
 }  // namespace canopy::conv::pointwise

@@ -94,8 +94,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
          g.groups * cut_.blocks * cut_.pieces.count() < kJobsAThread * exec::ThreadCount()) {
     cut_.pieces = {cut_.pieces.images, cut_.pieces.plane, cut_.pieces.pixels / 2, cut_.pieces.multiple};
   }
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 bool DataStep::Streams(const ConvProblem& problem) const {

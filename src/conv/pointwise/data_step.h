@@ -85,7 +85,6 @@ class DataStep : public Step {
   int64_t chunk_ = 1;  // source channels packed at a time
   int64_t panel_ = 1;  // pixels packed at a time: a few tiles side by side
   Cut cut_;
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, weights_handle_ = -1;  // the latter where weights are packed for all jobs
 };
 

@@ -18,7 +18,7 @@ constexpr int64_t kLinesAhead = 8;  // of a plane that is read next: from there 
 // One run of one step: its buffers with the plan's numbers.
 class ThinWeightsRun {
  public:
-  ThinWeightsRun(const ThinWeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch,
+  ThinWeightsRun(const ThinWeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
                  float* partial)
       : s_(step),
         p_(problem),
@@ -34,7 +34,7 @@ class ThinWeightsRun {
     const int64_t segments = s_.segments_, groups = p_.geometry.groups;
     const bool serial = s_.work_ < kSerialWork;
     exec::ParallelFor(groups * segments, serial, [&](int64_t index, int worker) {
-      const ThinWeightsStep::Scratch scratch = s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr);
+      const ThinWeightsStep::Scratch scratch = s_.ScratchAt(scratch_.Of(worker), nullptr);
       Job(index / segments, index % segments, scratch);
     });
     exec::ParallelFor(groups, serial, [&](int64_t group, int) { Finish(group); });
@@ -119,13 +119,13 @@ class ThinWeightsRun {
   const float *rows_, *columns_;
   const std::array<int64_t, 5>&row_strides_, &column_strides_;
   LineWriter result_;
-  char* scratch_;
+  plan::Shares scratch_;
   float* partial_;
 };
 
 void ThinWeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                           void* workspace) const noexcept {
-  ThinWeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)),
+  ThinWeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_),
                  static_cast<float*>(ledger.Fetch(workspace, partial_handle_)))
       .Run();
 }

@@ -59,8 +59,9 @@ ThinWeightsStep::ThinWeightsStep(const ConvProblem& problem, plan::WorkspaceLedg
            (calls + static_cast<double>(pieces_.images) * columns) * kWorkACall);
   partial_handle_ = ledger->Book("partial weight gradients",
                                  g.groups * segments_ * rows_ * columns_ * static_cast<int64_t>(sizeof(float)));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 ThinWeightsStep::Scratch ThinWeightsStep::ScratchAt(char* at, int64_t* bytes) const {

@@ -42,7 +42,6 @@ class ThinWeightsStep : public Step {
   int64_t lanes_ = 1, block_ = 1;   // block_: columns of a kernel call
   packing::Pieces pieces_;
   int64_t segments_ = 1;  // of pieces: a job each, in every group
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;
   double work_ = 0;
 };

@@ -22,7 +22,8 @@ constexpr int64_t kRowsAhead = 8;  // are asked for while one is converted
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
+             float* partial)
       : s_(step),
         p_(problem),
         lanes_operand_(s_.unfolded_ ? p_.input : packing::Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
@@ -51,7 +52,7 @@ class WeightsRun {
     int64_t lanes;                   // number of its lane block
   };
 
-  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   Block BlockAt(int64_t index) const {
     const int64_t lane_blocks = s_.cut_.panels.blocks();
@@ -315,7 +316,7 @@ class WeightsRun {
   const WeightsStep& s_;
   const ConvProblem& p_;
   Operand lanes_operand_, rows_operand_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader lanes_, rows_;
   PairReader lane_pairs_, row_pairs_;  // with dot products
   LineWriter result_;
@@ -325,7 +326,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = cut_.segments > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), partial).Run();
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial).Run();
 }
 
 }  // namespace canopy::conv::pointwise

@@ -75,7 +75,6 @@ class WeightsStep : public Step {
   int64_t images_ = 1;      // of a piece: several small planes, or a part of one
   packing::Pieces pieces_;  // of every images_-th plane
   Cut cut_;
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1;
 };
 

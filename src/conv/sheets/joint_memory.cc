@@ -16,12 +16,8 @@ void JointWorkspace::Book(int64_t weights, int64_t sums, int64_t thread, plan::W
 }
 
 JointMemory JointWorkspace::Fetch(const plan::WorkspaceLedger& ledger, void* workspace) const {
-  JointMemory memory;
-  memory.weights = static_cast<float*>(ledger.Fetch(workspace, weights_));
-  memory.sums = static_cast<float*>(ledger.Fetch(workspace, sums_));
-  memory.scratch = static_cast<float*>(ledger.Fetch(workspace, scratch_));
-  memory.nonfinite = new (ledger.Fetch(workspace, flag_)) std::atomic<int>(0);
-  return memory;
+  return {static_cast<float*>(ledger.Fetch(workspace, weights_)), static_cast<float*>(ledger.Fetch(workspace, sums_)),
+          ledger.FetchEach(workspace, scratch_), new (ledger.Fetch(workspace, flag_)) std::atomic<int>(0)};
 }
 
 }  // namespace canopy::conv::sheets

@@ -11,8 +11,9 @@
 namespace canopy::conv::sheets {
 
 struct JointMemory {
-  float *weights, *sums, *scratch;  // scratch: one thread's after another's
-  std::atomic<int>* nonfinite;      // 0
+  float *weights, *sums;
+  plan::Shares scratch;
+  std::atomic<int>* nonfinite;  // 0
 };
 
 class JointWorkspace {

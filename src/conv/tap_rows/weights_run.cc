@@ -23,8 +23,8 @@ constexpr int64_t kStripsASum = 16;  // before a further level of sums is opened
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* scratch, float* partial,
-             void* flag)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
+             float* partial, void* flag)
       : s_(step),
         p_(problem),
         g_(problem.geometry),
@@ -66,7 +66,7 @@ class WeightsRun {
     int64_t offset;  // of the first pixel, in elements of output
   };
 
-  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  WeightsScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   void RunBlocks(bool serial) const {
     const int64_t blocks = s_.jobs(g_.groups), segments = s_.segments_;
@@ -323,7 +323,7 @@ class WeightsRun {
   const ConvProblem& p_;
   const Geometry& g_;
   const Buffers& b_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader input_, output_;
   LineWriter result_;
   bool keep_bias_ = false;
@@ -334,7 +334,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = segments_ > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), partial,
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial,
              ledger.Fetch(workspace, flag_handle_))
       .Run();
 }

@@ -73,8 +73,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
                                    jobs(g.groups) * segments_ * tile_floats() * static_cast<int64_t>(sizeof(float)));
   }
   flag_handle_ = ledger->Book("non-finite gradients", sizeof(std::atomic<int>));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 void WeightsStep::Cut(const Geometry& g) {

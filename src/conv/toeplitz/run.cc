@@ -12,7 +12,7 @@ namespace canopy::conv::toeplitz {
 // One run of one step.
 class ToeplitzRun {
  public:
-  ToeplitzRun(const ToeplitzStep& step, const ConvProblem& problem, const Buffers& buffers, float* scratch)
+  ToeplitzRun(const ToeplitzStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch)
       : s_(step),
         g_(problem.geometry),
         p_(problem),
@@ -48,7 +48,7 @@ class ToeplitzRun {
 
   Scratch At(int worker) const {
     Scratch scratch;
-    scratch.input = scratch_ + worker * s_.thread_floats_;
+    scratch.input = scratch_.Of<float>(worker);
     scratch.output = scratch.input + s_.input_floats_;
     scratch.weights = scratch.output + s_.output_floats_;
     scratch.sums = scratch.weights + s_.weight_floats_;
@@ -166,7 +166,7 @@ class ToeplitzRun {
   const ToeplitzStep& s_;
   const Geometry& g_;
   const ConvProblem& p_;
-  float* scratch_;
+  plan::Shares scratch_;
   LineReader weight_;
   sheets::PlaneReader input_, output_;
   LineWriter weight_result_;
@@ -175,7 +175,7 @@ class ToeplitzRun {
 
 void ToeplitzStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                        void* workspace) const noexcept {
-  ToeplitzRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, scratch_handle_))).Run();
+  ToeplitzRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_)).Run();
 }
 
 }  // namespace canopy::conv::toeplitz

@@ -19,7 +19,7 @@ constexpr int64_t kTermsAJob = 32;  // of output, packed
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
       : s_(step),
         p_(problem),
         packed_(packed),
@@ -40,7 +40,7 @@ class DataRun {
       exec::ParallelFor(groups * jobs, serial, [&](int64_t index, int) { PackOutput(index / jobs, index % jobs); });
     }
     exec::ParallelFor(groups * s_.blocks_.count(), serial, [&](int64_t index, int worker) {
-      Job(s_.blocks_.At(index), s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+      Job(s_.blocks_.At(index), s_.ScratchAt(scratch_.Of(worker), nullptr));
     });
   }
 
@@ -290,7 +290,7 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   float* packed_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader output_, weight_;
   PairReader output_pairs_, weight_pairs_;  // with dot products
   LineWriter result_;
@@ -300,7 +300,7 @@ class DataRun {
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
   DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, output_handle_)),
-          static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)))
+          ledger.FetchEach(workspace, scratch_handle_))
       .Run();
 }
 

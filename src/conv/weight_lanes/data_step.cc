@@ -53,8 +53,9 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   unit_ = std::min(blocks_.channels(), std::clamp<int64_t>(kTurnedFloats / (taps_ * positions()), 1, kMostUnit));
   output_handle_ = ledger->Book("output channels side by side", g.groups * Terms(output_channels_) * batch_ * pixels_ *
                                                                     static_cast<int64_t>(sizeof(float)));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
   work_ = Estimate(problem);
 }
 

@@ -60,7 +60,6 @@ class DataStep : public Step {
   Blocks blocks_;
   int64_t chunk_ = 1;  // output channels of a product
   int64_t unit_ = 1;   // input channels whose products are transposed together
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, output_handle_ = -1;
   double work_ = 0;
 };

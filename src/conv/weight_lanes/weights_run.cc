@@ -20,8 +20,8 @@ constexpr int64_t kChannelsAJob = 32;  // of output, packed
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, char* scratch,
-             void* flag)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed,
+             plan::Shares scratch, void* flag)
       : s_(step),
         p_(problem),
         b_(buffers),
@@ -45,7 +45,7 @@ class WeightsRun {
       ReadOutput(serial);
     }
     exec::ParallelFor(p_.geometry.groups * s_.blocks_.count(), serial, [&](int64_t index, int worker) {
-      Job(s_.blocks_.At(index), s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr));
+      Job(s_.blocks_.At(index), s_.ScratchAt(scratch_.Of(worker), nullptr));
     });
     if (absent) AddNonfiniteActivationTerms(p_, b_, serial);
   }
@@ -59,7 +59,7 @@ class WeightsRun {
     const bool in_place = InPlace();
     if (in_place && !s_.zeros_) return;
     exec::ParallelFor(jobs, serial, [&](int64_t job, int worker) {
-      const WeightsScratch scratch = s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr);
+      const WeightsScratch scratch = s_.ScratchAt(scratch_.Of(worker), nullptr);
       const int64_t end = std::min(p_.geometry.output_channels, (job + 1) * kChannelsAJob);
       bool nonfinite = false;
       for (int64_t channel = job * kChannelsAJob; channel < end; ++channel) {
@@ -207,7 +207,7 @@ class WeightsRun {
   const ConvProblem& p_;
   const Buffers& b_;
   float* packed_;
-  char* scratch_;
+  plan::Shares scratch_;
   LineReader input_, output_;
   PairReader output_pairs_;  // with dot products
   LineWriter result_;
@@ -217,7 +217,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   WeightsRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, output_handle_)),
-             static_cast<char*>(ledger.Fetch(workspace, scratch_handle_)), ledger.Fetch(workspace, flag_handle_))
+             ledger.FetchEach(workspace, scratch_handle_), ledger.Fetch(workspace, flag_handle_))
       .Run();
 }
 

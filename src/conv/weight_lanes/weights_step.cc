@@ -50,8 +50,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   output_handle_ = ledger->Book("output in FP32 or pairs",
                                 g.groups * output_channels_ * batch_ * terms() * static_cast<int64_t>(sizeof(float)));
   flag_handle_ = ledger->Book("non-finite output", sizeof(std::atomic<int>));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
   work_ = Estimate(problem);
 }
 

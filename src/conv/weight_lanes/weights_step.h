@@ -50,7 +50,6 @@ class WeightsStep : public Step {
   int64_t output_channels_ = 0;         // of a group
   int64_t run_ = 1, channel_runs_ = 1;  // taps side by side, and how many such there are of a channel
   Blocks blocks_;
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, output_handle_ = -1, flag_handle_ = -1;
   double work_ = 0;
 };

@@ -32,7 +32,7 @@ class DataRun {
         lists_(step),
         p_(problem),
         b_(buffers),
-        scratch_(static_cast<char*>(ledger.Fetch(workspace, s_.scratch_handle_))),
+        scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
         kernels_(s_.block_units_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_)) : nullptr),
         windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
         product_(s_.small() ? kernels::WinogradProduct() : nullptr),
@@ -70,7 +70,7 @@ class DataRun {
   }
 
  private:
-  DataScratch Scratch(int worker) const { return s_.ScratchAt(scratch_ + worker * s_.scratch_bytes_, nullptr); }
+  DataScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
   void TransformKernels(int64_t first, int64_t count) const {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk);
@@ -338,7 +338,7 @@ class DataRun {
   DataLister lists_;
   const ConvProblem& p_;
   const Buffers& b_;
-  char* scratch_;
+  plan::Shares scratch_;
   float* kernels_;                                         // nullptr: each job has its own
   float* windows_;                                         // likewise
   std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point

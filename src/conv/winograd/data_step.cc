@@ -80,8 +80,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
         ledger->Book("transformed windows", g.groups * batch_boxes_ * window_floats() * int64_t{sizeof(float)});
   }
   found_handle_ = ledger->Book("whether a result is not finite", sizeof(int32_t));
-  ScratchAt(nullptr, &scratch_bytes_);
-  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes_, exec::ThreadCount());
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 // Algorithms, too, are compared by its work: nothing in it depends on the threads.

@@ -149,7 +149,6 @@ class DataStep : public Step {
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   double work_ = 0;
   channel_lanes::DataStep direct_;  // for what is not finite
-  int64_t scratch_bytes_ = 0;
   int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;
 };
 

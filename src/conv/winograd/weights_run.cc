@@ -33,7 +33,7 @@ class WeightsRun {
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
         shared_(room + s_.room_.shared),
-        scratch_(room + s_.room_.scratch),
+        scratch_(room + s_.room_.scratch, plan::WorkspaceLedger::StepOf(s_.room_.scratch_bytes)),
         nonfinite_(new (room + s_.room_.flag) std::atomic<int>(0)) {}
 
   // False: some result is not finite.
@@ -59,7 +59,7 @@ class WeightsRun {
   static constexpr int64_t kNoChunk = -1;
 
   bool serial() const { return cut_.work < kSerialWork; }
-  char* ScratchOf(int worker) const { return scratch_ + worker * s_.room_.scratch_bytes; }
+  char* ScratchOf(int worker) const { return scratch_.Of(worker); }
   WeightsScratch Scratch(int worker) const { return s_.ScratchAt(cut_, ScratchOf(worker), nullptr); }
 
   int64_t ThreadsAt(const Desk& desk) const { return desk.worker == kEveryone && !serial() ? exec::ThreadCount() : 1; }
@@ -343,7 +343,7 @@ class WeightsRun {
   LineWriter result_;
   float* sums_;
   char* shared_;
-  char* scratch_;
+  plan::Shares scratch_;
   std::atomic<int>* nonfinite_;
 };
 

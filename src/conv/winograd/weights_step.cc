@@ -81,7 +81,7 @@ WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const 
   room.flag = bytes(sizeof(std::atomic<int>));
   room.scratch = carver.used();
   ScratchAt(cut, nullptr, &room.scratch_bytes);
-  room.total = room.scratch + room.scratch_bytes * threads;
+  room.total = room.scratch + plan::WorkspaceLedger::StepOf(room.scratch_bytes) * (threads - 1) + room.scratch_bytes;
   return room;
 }
 
