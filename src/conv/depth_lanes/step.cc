@@ -106,9 +106,9 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
   output_floats_ = base::RoundUp(output_floats_, kLine);
   input_floats_ = base::RoundUp(input_floats_, kLine);
   const int64_t lines = std::max(LineFloats(lanes_), lanes_ * g.taps() + kernels::kLineSlack);
-  thread_floats_ = base::RoundUp(output_floats_ + results() * input_floats_ + lines, kLine);
   workspace_.Book(data() ? layout_.group_blocks * g.taps() * lanes_ : 0,
-                  segments_ * layout_.group_blocks * sums_floats_, thread_floats_, ledger);
+                  segments_ * layout_.group_blocks * sums_floats_, output_floats_ + results() * input_floats_ + lines,
+                  ledger);
 }
 
 double DepthStep::CountWork(const ConvProblem& problem) const {

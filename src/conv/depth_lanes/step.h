@@ -55,7 +55,6 @@ class DepthStep : public Step {
   int64_t items_ = 0, segments_ = 1;                   // sheets of a block, and the sums that they are shared out to
   int64_t chunk_ = 1, chunks_ = 0;                     // blocks that are served in turn
   int64_t sums_floats_ = 0;                            // of a block
-  int64_t thread_floats_ = 0;
   sheets::JointWorkspace workspace_;
   double work_ = 0;
 };

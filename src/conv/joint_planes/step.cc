@@ -155,10 +155,9 @@ void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
   sums_floats_ = base::RoundUp(channel_block_ * ((weights() ? g.taps() * lanes_ : 0) + 1), lanes_);
   line_floats_ = base::RoundUp(sheets::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
   const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
-  thread_floats_ =
-      base::RoundUp(output_floats_ + inputs * residues() * input_floats_ + sums_floats_ + line_floats_, int64_t{32});
+  const int64_t thread_floats = output_floats_ + inputs * residues() * input_floats_ + sums_floats_ + line_floats_;
   const int64_t sums = (weights() ? g.taps() : 0) + (bias() ? 1 : 0);
-  workspace_.Book(data() ? g.groups * g.taps() : 0, segments_ * g.groups * sums, thread_floats_, ledger);
+  workspace_.Book(data() ? g.groups * g.taps() : 0, segments_ * g.groups * sums, thread_floats, ledger);
 }
 
 // How far a kernel's requests for the next planes move on: those for the output's planes with each slice anew.

@@ -87,7 +87,7 @@ class JointStep : public Step {
   int64_t output_floats_ = 0, input_floats_ = 0;  // of a sheet, of one residue
   int64_t items_ = 0, segments_ = 1;              // sheets of a channel, and the sums that they are shared out to
   int64_t channel_block_ = 1, channel_blocks_ = 0;
-  int64_t sums_floats_ = 0, line_floats_ = 0, thread_floats_ = 0;
+  int64_t sums_floats_ = 0, line_floats_ = 0;
   AheadSteps ahead_[3];  // of the output, the input and its gradient
   sheets::JointWorkspace workspace_;
   double work_ = 0;

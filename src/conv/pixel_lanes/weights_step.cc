@@ -58,7 +58,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const int64_t floats = static_cast<int64_t>(sizeof(float));
   partial_handle_ = ledger->Book("weight gradients", segments_ * g.output_channels * sources_ * g.taps() * floats);
   flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
-  scratch_handle_ = ledger->BookEach("sheets", thread_floats_ * floats, exec::ThreadCount());
+  const int64_t thread_floats =
+      results_ * output_floats_ + sources_ * ResidueSheets() * input_floats_ + sums_floats_ + line_floats_;
+  scratch_handle_ = ledger->BookEach("sheets", thread_floats * floats, exec::ThreadCount());
   work_ = CountWork(problem);
 }
 
@@ -89,8 +91,6 @@ void WeightsStep::ShareOut(const Geometry& g) {
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
   sums_floats_ = results_ * sources_ * g.taps() * lanes_;
   line_floats_ = base::RoundUp(sheets::LineFloats(std::max(g.input_size[2], g.output_size[2])), lanes_);
-  thread_floats_ = results_ * output_floats_ + sources_ * ResidueSheets() * input_floats_ + sums_floats_ + line_floats_;
-  thread_floats_ = base::RoundUp(thread_floats_, int64_t{32});
 }
 
 void WeightsStep::ListOffsets() {

@@ -82,7 +82,7 @@ class WeightsStep : public Step {
   std::vector<int64_t> offsets_;  // of the input under position 0, by source channel and tap, as weights lie
   std::vector<WeightTile> tiles_;
   int64_t items_ = 0, segments_ = 1;  // sheets of a group, and the sums that they are shared out to
-  int64_t sums_floats_ = 0, line_floats_ = 0, thread_floats_ = 0;
+  int64_t sums_floats_ = 0, line_floats_ = 0;
   int partial_handle_ = -1, scratch_handle_ = -1, flag_handle_ = -1;
   double work_ = 0;
 };

@@ -53,7 +53,7 @@ class WeightsStep : public Step {
   int64_t output_row_ = 0, output_floats_ = 0;
   int64_t channel_block_ = 1, channel_blocks_ = 0;
   int64_t items_ = 0, segments_ = 1;  // sheets of a channel, and the sums that they are shared out to
-  int64_t sums_floats_ = 0, line_floats_ = 0, thread_floats_ = 0;
+  int64_t sums_floats_ = 0, line_floats_ = 0;
   int partial_handle_ = -1, scratch_handle_ = -1, flag_handle_ = -1;
   double work_ = 0;
 };

@@ -37,8 +37,8 @@ ToeplitzStep::ToeplitzStep(const ConvProblem& problem, Computation computation, 
   weight_floats_ = base::RoundUp(g.taps() + 2 * lanes_, lanes_);
   line_floats_ = base::RoundUp(sheets::LineFloats(g.kernel[2]), lanes_);
   // Weight gradients have a second level.
-  thread_floats_ = base::RoundUp(input_floats_ + output_floats_ + 2 * weight_floats_ + line_floats_, int64_t{32});
-  scratch_handle_ = ledger->BookEach("rows", thread_floats_ * static_cast<int64_t>(sizeof(float)), exec::ThreadCount());
+  const int64_t thread_floats = input_floats_ + output_floats_ + 2 * weight_floats_ + line_floats_;
+  scratch_handle_ = ledger->BookEach("rows", thread_floats * static_cast<int64_t>(sizeof(float)), exec::ThreadCount());
   work_ = CountWork(problem);
 }
 

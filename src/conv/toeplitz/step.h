@@ -30,7 +30,7 @@ class ToeplitzStep : public Step {
   int64_t lanes_ = 1;
   int64_t images_ = 1, image_blocks_ = 1;         // whose rows of a channel are multiplied together
   int64_t input_floats_ = 0, output_floats_ = 0;  // of their rows: [row][image][column]
-  int64_t weight_floats_ = 0, line_floats_ = 0, thread_floats_ = 0;
+  int64_t weight_floats_ = 0, line_floats_ = 0;
   int scratch_handle_ = -1;
   double work_ = 0;
 };
