@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled once per target.
+#if defined(CANOPY_KERNELS_FEW_TILES_BODY_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef CANOPY_KERNELS_FEW_TILES_BODY_INL_H_
+#undef CANOPY_KERNELS_FEW_TILES_BODY_INL_H_
+#else
+#define CANOPY_KERNELS_FEW_TILES_BODY_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "kernels/few_tiles/contract.h"
+#include "kernels/streams.h"
+#include "kernels/winograd/laws-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace canopy::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+
+// Lanes of a, then of b, by number; Highway has it from 1.0.5 on only.
+HWY_INLINE WinogradVec LookUp(WinogradVec a, WinogradVec b, const int32_t* HWY_RESTRICT lanes) {
+  const hn::RebindToSigned<WinogradTag> di;
+  return WinogradVec{_mm512_permutex2var_ps(a.raw, hn::Load(di, lanes).raw, b.raw)};
+}
+
+// Transposes the 4x4 numbers of each block of lanes.
+HWY_INLINE void TransposeBlocks(WinogradVec* HWY_RESTRICT v) {
+  const WinogradTag d;
+  const hn::Repartition<uint64_t, WinogradTag> pairs;
+  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v[0], v[1]));
+  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[0], v[1]));
+  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v[2], v[3]));
+  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[2], v[3]));
+  v[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
+  v[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
+  v[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
+  v[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
+}
+
+// Four numbers of kernels `first`, first + 4, first + 8 and first + 12 in a block of lanes each.
+HWY_INLINE WinogradVec FourOfFour(const float* from) {
+  const WinogradTag d;
+  constexpr int kStep = 4 * kFewTilesTaps;
+  const WinogradVec low = hn::IfThenElse(hn::FirstN(d, 4), hn::LoadDup128(d, from), hn::LoadDup128(d, from + kStep));
+  const WinogradVec high =
+      hn::IfThenElse(hn::FirstN(d, 12), hn::LoadDup128(d, from + 2 * kStep), hn::LoadDup128(d, from + 3 * kStep));
+  return hn::IfThenElse(hn::FirstN(d, 8), low, high);
+}
+
+// taps[k] = number k of each kernel.
+HWY_INLINE void LoadTaps(const float* HWY_RESTRICT from, WinogradVec* HWY_RESTRICT taps) {
+  const WinogradTag d;
+#pragma GCC unroll 2
+  for (int half = 0; half < 2; ++half) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) taps[4 * half + i] = FourOfFour(from + i * kFewTilesTaps + 4 * half);
+    TransposeBlocks(taps + 4 * half);
+  }
+  // The last number is that of lanes 0 and 9 from each second one on; from the last pair on, nothing lies behind.
+  HWY_ALIGN static constexpr int32_t kPairs[16] = {0, 9, 16, 25, 0, 9, 16, 25, 0, 9, 16, 25, 0, 9, 22, 31};
+  const float* last = from + kFewTilesTaps - 1;
+  constexpr int kPair = 2 * kFewTilesTaps;
+  const auto four = [&](int pair, int at)
+                        HWY_ATTR { return LookUp(hn::LoadU(d, last + pair * kPair), hn::LoadU(d, last + at), kPairs); };
+  const WinogradVec low = hn::IfThenElse(hn::FirstN(d, 4), four(0, kPair), four(2, 3 * kPair));
+  const WinogradVec high = hn::IfThenElse(hn::FirstN(d, 12), four(4, 5 * kPair), four(6, 7 * kPair - 6));
+  taps[8] = hn::IfThenElse(hn::FirstN(d, 8), low, high);
+}
+
+// The other way round.
+HWY_INLINE void StoreTaps(WinogradVec* HWY_RESTRICT taps, float* HWY_RESTRICT to) {
+  const WinogradTag d;
+  const hn::Half<WinogradTag> half;
+  TransposeBlocks(taps);
+  TransposeBlocks(taps + 4);
+  HWY_ALIGN float last[kFewTilesLanes];
+  hn::Store(taps[8], d, last);
+  HWY_ALIGN static constexpr int32_t kLower[16] = {0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23};
+  HWY_ALIGN static constexpr int32_t kUpper[16] = {8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31};
+  constexpr int kStep = 4 * kFewTilesTaps;
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    float* at = to + i * kFewTilesTaps;
+    const WinogradVec first = LookUp(taps[i], taps[4 + i], kLower);
+    const WinogradVec second = LookUp(taps[i], taps[4 + i], kUpper);
+    hn::StoreU(hn::LowerHalf(half, first), half, at);
+    hn::StoreU(hn::UpperHalf(half, first), half, at + kStep);
+    hn::StoreU(hn::LowerHalf(half, second), half, at + 2 * kStep);
+    hn::StoreU(hn::UpperHalf(half, second), half, at + 3 * kStep);
+  }
+#pragma GCC unroll 16
+  for (int l = 0; l < kFewTilesLanes; ++l) to[l * kFewTilesTaps + 8] = last[l];
+}
+
+inline constexpr int kFewTilesInRegisters = 16;  // whose sums stay there
+
+// Sums that wait for one another are several then.
+constexpr int FewTilesAtOnce(int tiles) { return tiles >= 5 ? 1 : tiles >= 3 ? 2 : tiles == 2 ? 4 : 8; }
+
+struct FewTilesSums {
+  FewTilesNumbers windows;
+  const float* kernels;  // [point][source][lane]
+  float* sums;           // [point][tile][lane]
+  int64_t tiles;
+  bool accumulate;
+};
+
+// The kernels' products of kTiles tiles, the first of which is number `skip` of those that have a point, at some
+// points.
+template <int kTiles>
+void AddPoints(const FewTilesSums& call, const FewTilesPoints& at, const int32_t* order, const int32_t* end,
+               int64_t skip) {
+  constexpr int kAtOnce = FewTilesAtOnce(kTiles);
+  const WinogradTag d;
+  const int64_t point_step = call.windows.point_step, sums_step = call.tiles * kFewTilesLanes;
+  const float* numbers = call.windows.numbers;
+  for (; order != end; ++order) {
+    const int64_t point = *order, first = at.ranges[point].first + skip;
+    const float* HWY_RESTRICT kernels = call.kernels + point * kFewTilesSources * kFewTilesLanes;
+    const float* HWY_RESTRICT windows = numbers + point * point_step + first * kFewTilesLanes;
+    float* HWY_RESTRICT sums = call.sums + point * sums_step + first * kFewTilesLanes;
+    WinogradVec acc[kAtOnce][kTiles];
+#pragma GCC unroll 8
+    for (int u = 0; u < kAtOnce; ++u) {
+#pragma GCC unroll 16
+      for (int t = 0; t < kTiles; ++t) acc[u][t] = hn::Zero(d);
+    }
+#pragma GCC unroll 8
+    for (int s = 0; s < kFewTilesSources; ++s) {
+      const WinogradVec kernel = hn::Load(d, kernels + s * kFewTilesLanes);
+#pragma GCC unroll 16
+      for (int t = 0; t < kTiles; ++t) {
+        acc[s % kAtOnce][t] = hn::MulAdd(hn::Set(d, windows[t * kFewTilesLanes + s]), kernel, acc[s % kAtOnce][t]);
+      }
+    }
+#pragma GCC unroll 16
+    for (int t = 0; t < kTiles; ++t) {
+      WinogradVec sum = acc[0][t];
+#pragma GCC unroll 8
+      for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][t]);
+      // Last, so that the long sum is rounded once for so many terms.
+      if (call.accumulate) sum = hn::Add(sum, hn::Load(d, sums + t * kFewTilesLanes));
+      hn::Store(sum, d, sums + t * kFewTilesLanes);
+    }
+  }
+}
+
+using AddPointsFn = void (*)(const FewTilesSums&, const FewTilesPoints&, const int32_t*, const int32_t*, int64_t);
+
+template <int kTiles>
+void FillAddPoints(AddPointsFn* at) {
+  at[kTiles] = &AddPoints<kTiles>;
+  if constexpr (kTiles > 1) FillAddPoints<kTiles - 1>(at);
+}
+
+inline void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step, const FewTilesNumbers& windows,
+                                const FewTilesPoints& at, int64_t tiles, bool accumulate, const FewTilesAsk& ask,
+                                float* HWY_RESTRICT points, float* HWY_RESTRICT sums) {
+  static const struct Table {
+    AddPointsFn add[kFewTilesInRegisters + 1]{};
+    Table() { FillAddPoints<kFewTilesInRegisters>(add); }
+  } table;
+  const WinogradTag d;
+  constexpr int kPointStep = kFewTilesSources * kFewTilesLanes;
+  for (int s = 0; s < kFewTilesSources; ++s) {
+    const float* from = kernels + s * kernel_step;
+    const char* coming = ask.first + s * ask.step;
+    for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 0, 3);
+    WinogradVec taps[kFewTilesTaps];
+    LoadTaps(from, taps);
+    float* to = points + s * kFewTilesLanes;
+    Transform<KernelLaw<3>, KernelLaw<3>>(
+        [&](int y, int x) { return taps[kFewTilesTaps - 1 - 3 * y - x]; },
+        [&](int y, int x, WinogradVec value) { hn::Store(value, d, to + (y * kWinogradPoints + x) * kPointStep); });
+  }
+  const FewTilesSums call{windows, points, sums, tiles, accumulate};
+  const int32_t *order = at.order.data(), *last = order + kSquarePoints;
+  while (order != last) {
+    const int64_t count = at.ranges[*order].count;
+    const int32_t* end = order;
+    while (end != last && at.ranges[*end].count == count) ++end;
+    const int64_t parts = (count + kFewTilesInRegisters - 1) / kFewTilesInRegisters;
+    for (int64_t part = 0; part < parts; ++part) {
+      const int64_t skip = part * count / parts;
+      table.add[(part + 1) * count / parts - skip](call, at, order, end, skip);
+    }
+    order = end;
+  }
+}
+
+inline void MakeFewTilesGradients(const FewTilesNumbers& inputs, const FewTilesNumbers& outputs,
+                                  const FewTilesPoints& at, const FewTilesAsk& ask, float* HWY_RESTRICT to,
+                                  int64_t to_step) {
+  using Law = ResultLaw<kWinogradPoints, 3>;
+  const WinogradTag d;
+  HWY_ALIGN float halves[kFewTilesOutputs][3][kWinogradPoints][kFewTilesLanes];
+  for (int x = 0; x < kWinogradPoints; ++x) {
+    WinogradVec acc[kFewTilesOutputs][kWinogradPoints];
+#pragma GCC unroll 6
+    for (int y = 0; y < kWinogradPoints; ++y) {
+      const int point = y * kWinogradPoints + x;
+      const TileRange& range = at.ranges[point];
+      const float* input = inputs.numbers + point * inputs.point_step + range.first * kFewTilesLanes;
+      const float* output = outputs.numbers + point * outputs.point_step + range.first * kFewTilesLanes;
+#pragma GCC unroll 4
+      for (int o = 0; o < kFewTilesOutputs; ++o) acc[o][y] = hn::Zero(d);
+      for (int t = 0; t < range.count; ++t, input += kFewTilesLanes, output += kFewTilesLanes) {
+        const WinogradVec in = hn::Load(d, input);
+#pragma GCC unroll 4
+        for (int o = 0; o < kFewTilesOutputs; ++o) acc[o][y] = hn::MulAdd(hn::Set(d, output[o]), in, acc[o][y]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int o = 0; o < kFewTilesOutputs; ++o) {
+      WinogradVec half[3];
+      Law::Apply(acc[o], half);
+#pragma GCC unroll 3
+      for (int y = 0; y < 3; ++y) hn::Store(half[y], d, halves[o][y][x]);
+    }
+  }
+  for (int o = 0; o < kFewTilesOutputs; ++o) {
+    const char* coming = ask.first + o * ask.step;
+    for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 1, 3);
+    WinogradVec taps[kFewTilesTaps];
+#pragma GCC unroll 3
+    for (int y = 0; y < 3; ++y) {
+      WinogradVec from[kWinogradPoints];
+#pragma GCC unroll 6
+      for (int x = 0; x < kWinogradPoints; ++x) from[x] = hn::Load(d, halves[o][y][x]);
+      Law::Apply(from, taps + 3 * y);
+    }
+    StoreTaps(taps, to + o * to_step);
+  }
+}
+
+inline const FewTilesKernels* FewTilesOfTarget() {
+  static constexpr FewTilesKernels kKernels{&AddFewTilesProducts, &MakeFewTilesGradients};
+  return &kKernels;
+}
+
+#else
+
+inline const FewTilesKernels* FewTilesOfTarget() { return nullptr; }
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace canopy::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif  // CANOPY_KERNELS_FEW_TILES_BODY_INL_H_
