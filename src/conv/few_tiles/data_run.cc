@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "conv/few_tiles/asks.h"
+#include "conv/few_tiles/data_step.h"
+#include "conv/packing/store.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::few_tiles {
+namespace {
+
+using kernels::kFewTilesLanes;
+using kernels::kFewTilesSources;
+using kernels::kFewTilesTaps;
+
+constexpr int64_t kPanelFloats = kFewTilesLanes * kFewTilesTaps;  // the kernels of an output channel
+// Source channels that are summed up before such sums are: transforms back enlarge the errors of long ones.
+constexpr int64_t kTerms = 256;
+
+}  // namespace
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+          void* workspace)
+      : s_(step),
+        p_(problem),
+        scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
+        windows_(static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_))),
+        nonfinite_(new (ledger.Fetch(workspace, s_.found_handle_)) std::atomic<int>(0)),
+        source_(buffers.output, p_.output.dtype, p_.rule),
+        weight_(buffers.weight, p_.weight.dtype, p_.rule),
+        result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {}
+
+  // Whether every result is finite.
+  bool Run() const {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t groups = p_.geometry.groups, blocks = s_.SourceBlocks(), panels = s_.Panels();
+    exec::ParallelFor(groups * blocks, serial, [&](int64_t index, int worker) {
+      const int64_t first = index % blocks * kFewTilesLanes;
+      const DataScratch scratch = Scratch(worker);
+      s_.windows_.Make(source_, index / blocks * s_.sources_ + first, std::min(kLanes, s_.sources_ - first),
+                       scratch.lines, scratch.slab, windows_ + index * s_.grid_.block_floats());
+    });
+    exec::ParallelFor(groups * panels, serial, [&](int64_t index, int worker) {
+      const DataScratch scratch = Scratch(worker);
+      Multiply(index / panels, index % panels * kFewTilesLanes, scratch);
+      TransformBack(scratch);
+      Store(index / panels, index % panels * kFewTilesLanes, scratch);
+    });
+    return nonfinite_->load(std::memory_order_relaxed) == 0;
+  }
+
+ private:
+  static constexpr int64_t kLanes = kFewTilesLanes;
+
+  DataScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
+
+  // A panel of result channels, from `first` on.
+  void Multiply(int64_t group, int64_t first, const DataScratch& scratch) const {
+    const int64_t step = p_.weight.strides[0], lanes = std::min(kLanes, s_.results_ - first);
+    const int64_t offset = group * s_.sources_ * step + first * kFewTilesTaps;
+    const float* windows = windows_ + group * s_.SourceBlocks() * s_.grid_.block_floats();
+    for (int64_t c = 0; c < s_.sources_; c += kFewTilesSources) {
+      const int64_t sources = std::min<int64_t>(kFewTilesSources, s_.sources_ - c), coming = c + kFewTilesSources;
+      const float* direct =
+          lanes == kLanes && sources == kFewTilesSources ? weight_.Direct(offset + c * step, 1) : nullptr;
+      if (direct == nullptr) CopyKernels(offset + c * step, sources, lanes, scratch.kernels);
+      const kernels::FewTilesNumbers numbers{windows + c / kLanes * s_.grid_.block_floats() + c % kLanes,
+                                             s_.grid_.point_step()};
+      float* sums = c < kTerms ? scratch.sums : scratch.more_sums;
+      kernels::FewTiles()->add_products(
+          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : kPanelFloats, numbers,
+          s_.grid_.points(), s_.grid_.count(), c % kTerms > 0,
+          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1), scratch.points, sums);
+      if (c < kTerms || (coming < s_.sources_ && coming % kTerms > 0)) continue;
+      kernels::Lines().add(scratch.more_sums, s_.grid_.block_floats(), scratch.sums);
+    }
+  }
+
+  // Zeros for those that do not exist.
+  void CopyKernels(int64_t offset, int64_t sources, int64_t lanes, float* to) const {
+    std::fill(to, to + kFewTilesSources * kPanelFloats, 0.0f);
+    weight_.CopyRows(offset, p_.weight.strides[0], sources, lanes * kFewTilesTaps, to, kPanelFloats);
+  }
+
+  void TransformBack(const DataScratch& scratch) const {
+    const kernels::WinogradKernels& transforms = kernels::Winograd(2);
+    for (int64_t t = 0; t < s_.grid_.count(); ++t) {
+      const auto [rows, columns] = s_.grid_.tiles()[t].size;
+      transforms.results[kKernel][rows][columns](scratch.sums + t * kLanes, s_.grid_.point_step(), kLanes, scratch.slab,
+                                                 s_.offsets_[t].data());
+    }
+  }
+
+  void Store(int64_t group, int64_t first, const DataScratch& scratch) const {
+    if (kernels::Lines().any_nonfinite(scratch.slab, s_.positions_ * kLanes)) {
+      nonfinite_->store(1, std::memory_order_relaxed);
+    }
+    const Geometry& g = p_.geometry;
+    const auto& strides = p_.input_result.strides;
+    int64_t rows = g.input_size[1], row = g.input_size[2];
+    // Whole rows that follow one another in memory are one line.
+    if (strides[3] == row * strides[4]) {
+      row *= rows;
+      rows = 1;
+    }
+    const packing::StoreShape shape{std::min(kLanes, s_.results_ - first), row, kLanes, strides[1], strides[4]};
+    const float* from = scratch.slab;
+    for (int64_t n = 0; n < g.batch; ++n) {
+      for (int64_t h = 0; h < rows; ++h, from += row * kLanes) {
+        const int64_t offset = n * strides[0] + (group * s_.results_ + first) * strides[1] + h * strides[3];
+        packing::StoreLines(result_, offset, shape, scratch.lines, from);
+      }
+    }
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  plan::Shares scratch_;
+  float* windows_;
+  std::atomic<int>* nonfinite_;
+  LineReader source_, weight_;
+  LineWriter result_;
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  if (!DataRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
+}
+
+}  // namespace canopy::conv::few_tiles

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backward data: the windows of all output channels are transformed first. Then each job takes a panel of input
+// channels, transforms the kernels of a few output channels at a time, multiplies them by the windows of all tiles, and
+// in the end transforms the sums back.
+#ifndef CANOPY_CONV_FEW_TILES_DATA_STEP_H_
+#define CANOPY_CONV_FEW_TILES_DATA_STEP_H_
+
+#include <string>
+#include <vector>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/data_step.h"
+#include "conv/few_tiles/tile_grid.h"
+#include "conv/few_tiles/tile_numbers.h"
+
+namespace canopy::conv::few_tiles {
+
+// One thread's working memory.
+struct DataScratch {
+  packing::SlabScratch lines;
+  float* slab;              // of windows' pixels, or [pixel][channel of a panel] of results
+  float* kernels;           // [output channel][input channel of a panel][tap], where they do not serve as they are
+  float* points;            // what kernels are there
+  float *sums, *more_sums;  // [point][tile][input channel of a panel], the latter of a chunk of output channels
+};
+
+class DataStep : public Step {
+ public:
+  DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class DataRun;
+
+  double Estimate(const ConvProblem& problem) const;
+  DataScratch ScratchAt(char* at, int64_t* bytes) const;
+  int64_t SourceBlocks() const;  // of a group
+  int64_t Panels() const;        // of result channels, likewise
+
+  int64_t sources_ = 0, results_ = 0;  // channels of a group
+  TileGrid grid_;
+  TileNumbers windows_;
+  int64_t positions_ = 0;                         // of the result, all images
+  std::vector<std::array<int64_t, 16>> offsets_;  // of each tile's results among them, in floats
+  double work_ = 0;
+  channel_lanes::DataStep direct_;  // for what is not finite
+  int scratch_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;
+};
+
+}  // namespace canopy::conv::few_tiles
+
+#endif  // CANOPY_CONV_FEW_TILES_DATA_STEP_H_

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <atomic>
+#include <new>
+
+#include "conv/few_tiles/asks.h"
+#include "conv/few_tiles/weights_step.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::few_tiles {
+namespace {
+
+using base::CeilDiv;
+using kernels::kFewTilesOutputs;
+using kernels::kFewTilesTaps;
+
+constexpr int64_t kOutputsAJob = 128;
+constexpr int64_t kPanelFloats = kernels::kFewTilesLanes * kFewTilesTaps;  // the kernels of an output channel
+
+}  // namespace
+
+// One run of one step: its buffers with the plan's numbers.
+class WeightsRun {
+ public:
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers,
+             const plan::WorkspaceLedger& ledger, void* workspace)
+      : s_(step),
+        p_(problem),
+        scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
+        windows_(static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_))),
+        tiles_(static_cast<float*>(ledger.Fetch(workspace, s_.tiles_handle_))),
+        nonfinite_(new (ledger.Fetch(workspace, s_.found_handle_)) std::atomic<int>(0)),
+        input_(buffers.input, p_.input.dtype, p_.rule),
+        output_(buffers.output, p_.output.dtype, p_.rule),
+        result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate) {}
+
+  // Whether every result is finite.
+  bool Run() const {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t groups = p_.geometry.groups, inputs = s_.InputBlocks(), outputs = s_.OutputBlocks();
+    exec::ParallelFor(groups * (inputs + outputs), serial, [&](int64_t index, int worker) {
+      const bool windows = index < groups * inputs;
+      if (windows) return Make(s_.windows_, input_, s_.inputs_, inputs, index, worker, windows_);
+      Make(s_.tiles_, output_, s_.outputs_, outputs, index - groups * inputs, worker, tiles_);
+    });
+    const int64_t jobs = CeilDiv(s_.outputs_, kOutputsAJob);  // of a panel
+    exec::ParallelFor(groups * inputs * jobs, serial, [&](int64_t index, int worker) {
+      const int64_t first = index % jobs * kOutputsAJob;
+      Job(index / jobs / inputs, index / jobs % inputs, first, std::min(s_.outputs_, first + kOutputsAJob),
+          Scratch(worker));
+    });
+    return nonfinite_->load(std::memory_order_relaxed) == 0;
+  }
+
+ private:
+  static constexpr int64_t kLanes = kernels::kFewTilesLanes;
+
+  WeightsScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
+
+  // Block `index` of `blocks` a group of so many channels.
+  void Make(const TileNumbers& numbers, const LineReader& reader, int64_t channels, int64_t blocks, int64_t index,
+            int worker, float* to) const {
+    const int64_t first = index % blocks * kLanes;
+    const WeightsScratch scratch = Scratch(worker);
+    numbers.Make(reader, index / blocks * channels + first, std::min(kLanes, channels - first), scratch.lines,
+                 scratch.slab, to + index * s_.grid_.block_floats());
+  }
+
+  // Output channels [begin, end) of a panel of input channels.
+  void Job(int64_t group, int64_t panel, int64_t begin, int64_t end, const WeightsScratch& scratch) const {
+    const int64_t step = p_.weight_result.strides[0], lanes = std::min(kLanes, s_.inputs_ - panel * kLanes);
+    const int64_t block = s_.grid_.block_floats(), point = s_.grid_.point_step();
+    const kernels::FewTilesNumbers inputs{windows_ + (group * s_.InputBlocks() + panel) * block, point};
+    for (int64_t c = begin; c < end; c += kFewTilesOutputs) {
+      const int64_t offset = (group * s_.outputs_ + c) * step + panel * kPanelFloats;
+      const int64_t rows = std::min<int64_t>(kFewTilesOutputs, end - c);
+      float* direct = lanes == kLanes && rows == kFewTilesOutputs ? result_.Direct(offset, 1) : nullptr;
+      const float* tiles = tiles_ + (group * s_.OutputBlocks() + c / kLanes) * block + c % kLanes;
+      float* to = direct != nullptr ? direct : scratch.gradients;
+      const int64_t to_step = direct != nullptr ? step : kPanelFloats;
+      const int64_t coming = c + kFewTilesOutputs < end ? offset + kFewTilesOutputs * step : -1;
+      kernels::FewTiles()->make_gradients(inputs, {tiles, point}, s_.grid_.points(),
+                                          AskFor(result_, p_.weight_result, coming), to, to_step);
+      Check(to, to_step, rows, lanes * kFewTilesTaps);
+      if (direct == nullptr) Store(offset, rows, lanes * kFewTilesTaps, scratch.gradients);
+    }
+  }
+
+  void Check(const float* rows, int64_t step, int64_t count, int64_t floats) const {
+    bool nonfinite = false;
+    for (int64_t r = 0; r < count; ++r) {
+      nonfinite = nonfinite || kernels::Lines().any_nonfinite(rows + r * step, floats);
+    }
+    if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
+  }
+
+  void Store(int64_t offset, int64_t rows, int64_t floats, const float* from) const {
+    const kernels::Segment whole{0, 0, static_cast<int32_t>(floats)};
+    for (int64_t r = 0; r < rows; ++r) {
+      result_.Store(offset + r * p_.weight_result.strides[0], &whole, 1, 1, from + r * kPanelFloats);
+    }
+  }
+
+  const WeightsStep& s_;
+  const ConvProblem& p_;
+  plan::Shares scratch_;
+  float *windows_, *tiles_;
+  std::atomic<int>* nonfinite_;
+  LineReader input_, output_;
+  LineWriter result_;
+};
+
+void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                      void* workspace) const noexcept {
+  if (!WeightsRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
+}
+
+}  // namespace canopy::conv::few_tiles

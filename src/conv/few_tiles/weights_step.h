@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Backward weights: the windows of all input channels, and the tiles of all output channels, are transformed first.
+// Then each job takes a panel of input and a block of output channels, and for a few output channels at a time sums up
+// what their kernels' gradients are at the points, over all tiles, transforms that back and writes it.
+#ifndef CANOPY_CONV_FEW_TILES_WEIGHTS_STEP_H_
+#define CANOPY_CONV_FEW_TILES_WEIGHTS_STEP_H_
+
+#include <string>
+
+#include "conv/algorithm.h"
+#include "conv/channel_lanes/weights_step.h"
+#include "conv/few_tiles/tile_grid.h"
+#include "conv/few_tiles/tile_numbers.h"
+
+namespace canopy::conv::few_tiles {
+
+// One thread's working memory.
+struct WeightsScratch {
+  packing::SlabScratch lines;
+  float* slab;
+  float* gradients;  // [output channel][input channel of a panel][tap], where they are not written as they are
+};
+
+class WeightsStep : public Step {
+ public:
+  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+
+  void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+           void* workspace) const noexcept override;
+  std::string Describe() const override;
+  double Work() const override { return work_; }
+
+ private:
+  friend class WeightsRun;
+
+  double Estimate(const ConvProblem& problem) const;
+  WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
+  int64_t InputBlocks() const { return base::CeilDiv(inputs_, int64_t{kernels::kFewTilesLanes}); }  // of a group
+  int64_t OutputBlocks() const { return base::CeilDiv(outputs_, int64_t{kernels::kFewTilesLanes}); }
+
+  int64_t inputs_ = 0, outputs_ = 0;  // channels of a group
+  TileGrid grid_;
+  TileNumbers windows_, tiles_;
+  double work_ = 0;
+  channel_lanes::WeightsStep direct_;  // for what is not finite
+  int scratch_handle_ = -1, windows_handle_ = -1, tiles_handle_ = -1, found_handle_ = -1;
+};
+
+}  // namespace canopy::conv::few_tiles
+
+#endif  // CANOPY_CONV_FEW_TILES_WEIGHTS_STEP_H_
