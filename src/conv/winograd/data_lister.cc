@@ -7,6 +7,24 @@ namespace canopy::conv::winograd {
 
 using packing::Box;
 
+namespace {
+
+bool Within(int64_t index, int64_t count) { return index >= 0 && index < count; }
+
+// A row of pixels: element 0 of pixel 0, from pixel to pixel, and how many there are.
+struct Line {
+  int64_t first, step, count;
+
+  // Of `pixels` of them, from number `x` on, `x_step` apart; 0 for those that do not exist. Returns the end of the
+  // list.
+  int64_t* List(int64_t x, int64_t x_step, int64_t pixels, int64_t* offsets) const {
+    for (int64_t k = 0; k < pixels; ++k, x += x_step) *offsets++ = Within(x, count) ? first + x * step : 0;
+    return offsets;
+  }
+};
+
+}  // namespace
+
 void DataLister::Taps(const Extent3& term, const Extent3& phase, int64_t tap_floats, int64_t* offsets) const {
   const Extent3& kernel = s_.weight_.kernel;
   const auto& axes = t_.axes;
@@ -75,12 +93,13 @@ void DataLister::Windows(const Box& box, const packing::SlabShape& shape, const 
               int64_t* offsets = list;
               list += t_.window();
               *kinds++ = kind;
-              ForEach(PixelsOf(kind, &AxisTiling::window_pixels), [&](int64_t i, int64_t j, int64_t k) {
+              const Extent3 pixels = PixelsOf(kind, &AxisTiling::window_pixels);
+              ForEach({pixels[0], pixels[1], 1}, [&](int64_t i, int64_t j, int64_t) {
                 const int64_t z = depth + i * axes[0].pixel_step(), y = row + j * axes[1].pixel_step();
-                const int64_t x = column + k * axes[2].pixel_step();
-                const bool exists = z >= 0 && z < shape.axes[0].count && y >= 0 && y < shape.axes[1].count && x >= 0 &&
-                                    x < shape.axes[2].count;
-                *offsets++ = exists ? (1 + shape.Pixel(z, y, x) + n) * shape.panel : 0;
+                const bool exists = Within(z, shape.axes[0].count) && Within(y, shape.axes[1].count);
+                const Line line{(1 + shape.Pixel(z, y, 0) + n) * shape.panel, shape.images * shape.panel,
+                                exists ? shape.axes[2].count : 0};
+                offsets = line.List(column, axes[2].pixel_step(), pixels[2], offsets);
               });
             });
   }
@@ -114,11 +133,14 @@ void DataLister::Tiles(const Box& box, int64_t lanes, const DataScratch& scratch
       for (int64_t phase = 0; phase < t_.phases(); ++phase) {
         const Extent3 at = t_.PhaseAt(phase);
         int64_t* offsets = scratch.tile_offsets + (phase * box.positions() + tile) * t_.tile();
-        ForEach(PixelsOf(kind, &AxisTiling::tile_results), [&](int64_t i, int64_t j, int64_t k) {
+        const Extent3 pixels = PixelsOf(kind, &AxisTiling::tile_results);
+        const int64_t x = first[2] + axes[2].Result(w, 0, at[2]), x_step = axes[2].dilation * axes[2].phases;
+        ForEach({pixels[0], pixels[1], 1}, [&](int64_t i, int64_t j, int64_t) {
           const int64_t z = first[0] + axes[0].Result(d, i, at[0]), y = first[1] + axes[1].Result(h, j, at[1]);
-          const int64_t x = first[2] + axes[2].Result(w, k, at[2]);
-          const bool exists = z >= 0 && z < results[0] && y >= 0 && y < results[1] && x >= 0 && x < results[2];
-          *offsets++ = exists ? (1 + ((n * results[0] + z) * results[1] + y) * results[2] + x) * lanes : 0;
+          const bool exists = Within(z, results[0]) && Within(y, results[1]);
+          const Line line{(1 + ((n * results[0] + z) * results[1] + y) * results[2]) * lanes, lanes,
+                          exists ? results[2] : 0};
+          offsets = line.List(x, x_step, pixels[2], offsets);
         });
       }
       ++tile;

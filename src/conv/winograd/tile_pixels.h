@@ -21,10 +21,12 @@ struct TileLattice {
   }
 };
 
-// Of the pixels of all tiles, tile after tile and each in reading order, in floats.
+// Of the pixels of all tiles, tile after tile and each in reading order, in floats. REQUIRES: the slab is of one image,
+// its columns side by side.
 inline void ListTilePixels(const packing::SlabShape& slab, const TileLattice& lattice, const Extent3& tiles,
                            int64_t* offsets) {
   const Extent3& window = lattice.window;
+  const int64_t absent = slab.PanelFloats();
   Extent3 begin;
   const auto inside = [&](int axis, int64_t index, int64_t* pixel) {
     *pixel = begin[axis] + index * lattice.dilation[axis];
@@ -33,13 +35,15 @@ inline void ListTilePixels(const packing::SlabShape& slab, const TileLattice& la
   for (int64_t tile = 0; tile < tiles[0] * tiles[1] * tiles[2]; ++tile) {
     const Extent3 at{tile / (tiles[1] * tiles[2]), tile / tiles[2] % tiles[1], tile % tiles[2]};
     for (int axis = 0; axis < 3; ++axis) begin[axis] = lattice.Begin(axis, at[axis]);
-    int64_t z, y, x;
+    int64_t z, y;
     for (int64_t d = 0; d < window[0]; ++d) {
       const bool plane = inside(0, d, &z);
       for (int64_t h = 0; h < window[1]; ++h) {
         const bool row = inside(1, h, &y) && plane;
-        for (int64_t w = 0; w < window[2]; ++w) {
-          *offsets++ = inside(2, w, &x) && row ? slab.Pixel(z, y, x) * slab.panel : slab.PanelFloats();
+        const int64_t line = slab.Pixel(z, y, 0) * slab.panel, columns = row ? slab.axes[2].count : 0;
+        int64_t x = begin[2];
+        for (int64_t w = 0; w < window[2]; ++w, x += lattice.dilation[2]) {
+          *offsets++ = x >= 0 && x < columns ? line + x * slab.panel : absent;
         }
       }
     }
