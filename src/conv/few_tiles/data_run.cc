@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <new>
 
 #include "conv/few_tiles/asks.h"
@@ -42,8 +43,12 @@ class DataRun {
     exec::ParallelFor(groups * blocks, serial, [&](int64_t index, int worker) {
       const int64_t first = index % blocks * kFewTilesLanes;
       const DataScratch scratch = Scratch(worker);
-      s_.windows_.Make(source_, index / blocks * s_.sources_ + first, std::min(kLanes, s_.sources_ - first),
-                       scratch.lines, scratch.slab, windows_ + index * s_.grid_.block_floats());
+      float* numbers = windows_ + index * BlockFloats(s_.grids_);
+      for (size_t part = 0; part < s_.grids_.size(); ++part) {
+        s_.windows_[part].Make(source_, index / blocks * s_.sources_ + first, std::min(kLanes, s_.sources_ - first),
+                               scratch.lines, scratch.slab, numbers);
+        numbers += s_.grids_[part].block_floats();
+      }
     });
     exec::ParallelFor(groups * panels, serial, [&](int64_t index, int worker) {
       const DataScratch scratch = Scratch(worker);
@@ -63,21 +68,26 @@ class DataRun {
   void Multiply(int64_t group, int64_t first, const DataScratch& scratch) const {
     const int64_t step = p_.weight.strides[0], lanes = std::min(kLanes, s_.results_ - first);
     const int64_t offset = group * s_.sources_ * step + first * kFewTilesTaps;
-    const float* windows = windows_ + group * s_.SourceBlocks() * s_.grid_.block_floats();
+    const int64_t block = BlockFloats(s_.grids_), stride = p_.geometry.stride[1];
     for (int64_t c = 0; c < s_.sources_; c += kFewTilesSources) {
       const int64_t sources = std::min<int64_t>(kFewTilesSources, s_.sources_ - c), coming = c + kFewTilesSources;
       const float* direct =
           lanes == kLanes && sources == kFewTilesSources ? weight_.Direct(offset + c * step, 1) : nullptr;
       if (direct == nullptr) CopyKernels(offset + c * step, sources, lanes, scratch.kernels);
-      const kernels::FewTilesNumbers numbers{windows + c / kLanes * s_.grid_.block_floats() + c % kLanes,
-                                             s_.grid_.point_step()};
+      const float* windows = windows_ + (group * s_.SourceBlocks() + c / kLanes) * block + c % kLanes;
       float* sums = c < kTerms ? scratch.sums : scratch.more_sums;
-      kernels::FewTiles()->add_products(
-          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : kPanelFloats, numbers,
-          s_.grid_.points(), s_.grid_.count(), c % kTerms > 0,
-          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1), scratch.points, sums);
+      kernels::FewTilesSums parts[kernels::kMostFewTilesParts];
+      for (size_t part = 0; part < s_.grids_.size(); ++part) {
+        const TileGrid& grid = s_.grids_[part];
+        parts[part] = {{windows, grid.point_step()}, &grid.points(), grid.count(), sums};
+        windows += grid.block_floats();
+        sums += grid.block_floats();
+      }
+      kernels::FewTiles()->add_products[stride](
+          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : kPanelFloats, parts, c % kTerms > 0,
+          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1), scratch.points);
       if (c < kTerms || (coming < s_.sources_ && coming % kTerms > 0)) continue;
-      kernels::Lines().add(scratch.more_sums, s_.grid_.block_floats(), scratch.sums);
+      kernels::Lines().add(scratch.more_sums, block, scratch.sums);
     }
   }
 
@@ -88,12 +98,28 @@ class DataRun {
   }
 
   void TransformBack(const DataScratch& scratch) const {
-    const kernels::WinogradKernels& transforms = kernels::Winograd(2);
-    for (int64_t t = 0; t < s_.grid_.count(); ++t) {
-      const auto [rows, columns] = s_.grid_.tiles()[t].size;
-      transforms.results[kKernel][rows][columns](scratch.sums + t * kLanes, s_.grid_.point_step(), kLanes, scratch.slab,
-                                                 s_.offsets_[t].data());
+    const float* sums = scratch.sums;
+    for (size_t part = 0; part < s_.grids_.size(); ++part) {
+      const TileGrid& grid = s_.grids_[part];
+      for (int64_t t = 0; t < grid.count(); ++t) {
+        const int64_t* offsets = s_.offsets_[part][t].data();
+        const kernels::WinogradOutFn transform = ResultOf(grid, grid.tiles()[t]);
+        if (transform != nullptr) {
+          transform(sums + t * kLanes, grid.point_step(), kLanes, scratch.slab, offsets);
+        } else {
+          std::memcpy(scratch.slab + offsets[0], sums + t * kLanes, kLanes * sizeof(float));
+        }
+      }
+      sums += grid.block_floats();
     }
+  }
+
+  // nullptr: the sum at its one point is its result.
+  static kernels::WinogradOutFn ResultOf(const TileGrid& grid, const Tile& tile) {
+    auto [rows, columns] = tile.size;
+    if (grid.transformed(0) && grid.transformed(1)) return kernels::Winograd(2).results[grid.taps()][rows][columns];
+    if (grid.taps() == 1) return nullptr;
+    return kernels::Winograd(1).results[grid.taps()][1][rows * columns];
   }
 
   void Store(int64_t group, int64_t first, const DataScratch& scratch) const {

@@ -16,36 +16,46 @@ using base::RoundUp;
 using kernels::kFewTilesLanes;
 
 // In units of Step::Work.
-constexpr double kWorkAKernelVector = 150;  // transforming the kernels of a vector of channels
-constexpr double kWorkAPoint = 1.2;         // of such, besides its products
-constexpr double kWorkAProduct = 1.15;
+constexpr double kWorkAKernelVector = 190;         // transforming the kernels of a vector of channels
+constexpr double kWorkAStridedKernelVector = 300;  // with a stride of 2: the sums of parts are many
+constexpr double kWorkAProduct = 1.25;
+constexpr double kWorkAStridedProduct = 1.34;
 constexpr double kWorkAStore = 1.2;
 
 }  // namespace
 
 DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : grid_(problem.geometry.batch, problem.geometry.input_size), direct_(problem, kBackwardData, ledger) {
+    : direct_(problem, kBackwardData, ledger) {
   ledger->StartOver();  // its time is after this step's own
   const Geometry& g = problem.geometry;
   sources_ = g.group_output_channels();
   results_ = g.group_input_channels();
   positions_ = g.batch * g.input_size[1] * g.input_size[2];
-  const auto shift = [&](int axis) { return g.pad_begin[axis] - (kKernel - 1); };
-  windows_ = TileNumbers::OfWindows(grid_, problem.output, g.output_size, {shift(1), shift(2)});
-  for (const Tile& tile : grid_.tiles()) {
-    auto& offsets = offsets_.emplace_back();
-    for (int64_t e = 0; e < tile.size[0] * tile.size[1]; ++e) {
-      const int64_t h = tile.first[0] + e / tile.size[1], w = tile.first[1] + e % tile.size[1];
-      offsets[e] = ((tile.image * g.input_size[1] + h) * g.input_size[2] + w) * kFewTilesLanes;
-    }
+  for (const Part& part : DataParts(g)) {
+    const TileGrid& grid = grids_.emplace_back(g.batch, part);
+    windows_.push_back(TileNumbers::OfWindows(grid, part, problem.output));
+    Place(g, part, grid);
   }
   work_ = Estimate(problem);
-  windows_handle_ = ledger->Book(
-      "windows at the points", g.groups * SourceBlocks() * grid_.block_floats() * static_cast<int64_t>(sizeof(float)));
+  windows_handle_ = ledger->Book("windows at the points",
+                                 g.groups * SourceBlocks() * BlockFloats(grids_) * static_cast<int64_t>(sizeof(float)));
   found_handle_ = ledger->Book("non-finite results", sizeof(std::atomic<int>));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
+}
+
+void DataStep::Place(const Geometry& g, const Part& part, const TileGrid& grid) {
+  std::vector<ResultOffsets>& placed = offsets_.emplace_back();
+  for (const Tile& tile : grid.tiles()) {
+    ResultOffsets& offsets = placed.emplace_back();
+    for (int64_t e = 0; e < tile.size[0] * tile.size[1]; ++e) {
+      const int64_t h = tile.first[0] + e / tile.size[1], w = tile.first[1] + e % tile.size[1];
+      const bool exists = h < part[0].positions && w < part[1].positions;
+      const int64_t row = tile.image * g.input_size[1] + part[0].first + h * part[0].step;
+      offsets[e] = (exists ? row * g.input_size[2] + part[1].first + w * part[1].step : positions_) * kFewTilesLanes;
+    }
+  }
 }
 
 int64_t DataStep::SourceBlocks() const { return CeilDiv(sources_, kFewTilesLanes); }
@@ -53,12 +63,13 @@ int64_t DataStep::Panels() const { return CeilDiv(results_, kFewTilesLanes); }
 
 double DataStep::Estimate(const ConvProblem& problem) const {
   const double kernels = static_cast<double>(RoundUp(sources_, kernels::kFewTilesSources) * Panels());
-  const double a_kernel =
-      kWorkAKernelVector + kWorkAPoint * kernels::kSquarePoints + kWorkAProduct * static_cast<double>(grid_.products());
+  const bool strided = grids_.size() > 1;
+  const double a_kernel = (strided ? kWorkAStridedKernelVector : kWorkAKernelVector) +
+                          (strided ? kWorkAStridedProduct : kWorkAProduct) * static_cast<double>(Products(grids_));
   const double store = kWorkAStore * static_cast<double>(positions_ * Panels() * kFewTilesLanes);
   return static_cast<double>(problem.geometry.groups) *
-         (kernels * a_kernel + TransformWork(windows_, grid_, SourceBlocks()) +
-          TransformWork(windows_, grid_, Panels()) + store);
+         (kernels * a_kernel + static_cast<double>(SourceBlocks() + Panels()) * TransformWork(windows_, grids_) +
+          store);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
@@ -66,17 +77,21 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
-  scratch.slab = carver.Take<float>(std::max(windows_.slab_floats(), positions_ * kFewTilesLanes));
+  int64_t slab = (positions_ + 1) * kFewTilesLanes, points = 0;
+  for (const TileNumbers& windows : windows_) slab = std::max(slab, windows.slab_floats());
+  for (const TileGrid& grid : grids_) points += grid.points().count;
+  scratch.slab = carver.Take<float>(slab);
   scratch.kernels = carver.Take<float>(kernels::kFewTilesSources * kFewTilesLanes * kernels::kFewTilesTaps);
-  scratch.points = carver.Take<float>(kernels::kSquarePoints * kernels::kFewTilesSources * kFewTilesLanes);
-  scratch.sums = carver.Take<float>(grid_.block_floats());
-  scratch.more_sums = carver.Take<float>(grid_.block_floats());
+  scratch.points = carver.Take<float>(points * kernels::kFewTilesSources * kFewTilesLanes);
+  scratch.sums = carver.Take<float>(BlockFloats(grids_));
+  scratch.more_sums = carver.Take<float>(BlockFloats(grids_));
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 
 std::string DataStep::Describe() const {
-  return std::to_string(grid_.count()) + " tiles of at most 4x4, " + std::to_string(grid_.products()) +
+  return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
+         std::to_string(Products(grids_)) +
          " products of each kernel; panels of 16 result channels, 8 source channels at a time";
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward data: the windows of all output channels are transformed first. Then each job takes a panel of input
 // channels, transforms the kernels of a few output channels at a time, multiplies them by the windows of all tiles, and
-// in the end transforms the sums back.
+// in the end transforms the sums back. With a stride, every second result of an axis is of one part of the kernels.
 #ifndef CANOPY_CONV_FEW_TILES_DATA_STEP_H_
 #define CANOPY_CONV_FEW_TILES_DATA_STEP_H_
 
@@ -18,10 +18,11 @@ namespace canopy::conv::few_tiles {
 // One thread's working memory.
 struct DataScratch {
   packing::SlabScratch lines;
-  float* slab;              // of windows' pixels, or [pixel][channel of a panel] of results
-  float* kernels;           // [output channel][input channel of a panel][tap], where they do not serve as they are
-  float* points;            // what kernels are there
-  float *sums, *more_sums;  // [point][tile][input channel of a panel], the latter of a chunk of output channels
+  float* slab;     // of windows' pixels, or [pixel][channel of a panel] of results
+  float* kernels;  // [output channel][input channel of a panel][tap], where they do not serve as they are
+  float* points;   // what kernels are there
+  // [part][point][tile][input channel of a panel], the latter of a chunk of output channels.
+  float *sums, *more_sums;
 };
 
 class DataStep : public Step {
@@ -36,16 +37,20 @@ class DataStep : public Step {
  private:
   friend class DataRun;
 
+  // Where a tile's results stand in a slab of all of them, in floats; behind it those that do not exist.
+  using ResultOffsets = std::array<int64_t, 25>;
+
+  void Place(const Geometry& geometry, const Part& part, const TileGrid& grid);
   double Estimate(const ConvProblem& problem) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
   int64_t SourceBlocks() const;  // of a group
   int64_t Panels() const;        // of result channels, likewise
 
   int64_t sources_ = 0, results_ = 0;  // channels of a group
-  TileGrid grid_;
-  TileNumbers windows_;
-  int64_t positions_ = 0;                         // of the result, all images
-  std::vector<std::array<int64_t, 16>> offsets_;  // of each tile's results among them, in floats
+  int64_t positions_ = 0;              // of the result, all images
+  std::vector<TileGrid> grids_;        // of each part
+  std::vector<TileNumbers> windows_;
+  std::vector<std::vector<ResultOffsets>> offsets_;  // of each part's tiles
   double work_ = 0;
   channel_lanes::DataStep direct_;  // for what is not finite
   int scratch_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;

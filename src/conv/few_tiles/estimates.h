@@ -7,12 +7,18 @@
 namespace canopy::conv::few_tiles {
 
 // In units of Step::Work.
-inline constexpr double kWorkATransform = 300;  // of a tile or window of one block of channels
+inline constexpr double kWorkATransform = 300;  // of a tile or window of one block of channels, at 36 points
 inline constexpr double kWorkASlabElem = 1.3;
 
-inline double TransformWork(const TileNumbers& numbers, const TileGrid& grid, int64_t blocks) {
-  return static_cast<double>(blocks) * (kWorkATransform * static_cast<double>(grid.count()) +
-                                        kWorkASlabElem * static_cast<double>(numbers.slab_floats()));
+// Of a block of channels: of each part's windows, or tiles.
+inline double TransformWork(const std::vector<TileNumbers>& numbers, const std::vector<TileGrid>& grids) {
+  double work = 0;
+  for (size_t part = 0; part < grids.size(); ++part) {
+    work += kWorkATransform / kernels::kSquarePoints *
+                static_cast<double>(grids[part].count() * grids[part].points().count) +
+            kWorkASlabElem * static_cast<double>(numbers[part].slab_floats());
+  }
+  return work;
 }
 
 }  // namespace canopy::conv::few_tiles

@@ -14,27 +14,29 @@ namespace canopy::conv::few_tiles {
 
 class TileNumbers {
  public:
-  TileNumbers() = default;
-  // What products with kernels meet: windows whose first pixels lie so far behind a tile's first position.
-  static TileNumbers OfWindows(const TileGrid& grid, const Operand& tensor, const Extent3& size,
-                               std::array<int64_t, 2> shift);
-  // The tiles themselves, as kernels of the windows.
-  static TileNumbers OfTiles(const TileGrid& grid, const Operand& tensor, const Extent3& size);
+  // What a part's taps meet.
+  static TileNumbers OfWindows(const TileGrid& grid, const Part& part, const Operand& tensor);
+  // The tiles of the part's positions themselves, as kernels of the windows. REQUIRES: these are all of the tensor's.
+  static TileNumbers OfTiles(const TileGrid& grid, const Part& part, const Operand& tensor);
 
   int64_t slab_floats() const { return (slab_.pixels() + 1) * kernels::kFewTilesLanes; }
+  int64_t tiles() const { return static_cast<int64_t>(transforms_.size()); }
   // Transforms a block, of at most kFewTilesLanes channels from `first` on. REQUIRES: `slab` has slab_floats() floats.
   void Make(const LineReader& reader, int64_t first, int64_t channels, const packing::SlabScratch& lines, float* slab,
             float* numbers) const;
 
  private:
-  TileNumbers(const TileGrid& grid, const Operand& tensor, const Extent3& size, std::array<int64_t, 2> shift,
-              int64_t more);
+  // Of a tile.
+  struct Transform {
+    kernels::WinogradInFn run;                            // nullptr: its one pixel is its number
+    std::array<int64_t, kernels::kSquarePoints> offsets;  // of its pixels in the slab
+  };
+
+  TileNumbers(const TileGrid& grid, const Operand& tensor, const Part& source, bool windows);
 
   Operand tensor_;
-  packing::SlabShape slab_;                    // of a block
-  int64_t more_ = 0;                           // pixels of a window than positions of its tile, along an axis
-  std::vector<std::array<int64_t, 2>> sizes_;  // of windows, or tiles, in pixels
-  std::vector<std::array<int64_t, kernels::kSquarePoints>> offsets_;  // of their pixels in the slab
+  packing::SlabShape slab_;  // of a block
+  std::vector<Transform> transforms_;
 };
 
 }  // namespace canopy::conv::few_tiles

@@ -14,7 +14,6 @@ using base::CeilDiv;
 using kernels::kFewTilesOutputs;
 using kernels::kFewTilesTaps;
 
-constexpr int64_t kOutputsAJob = 128;
 constexpr int64_t kPanelFloats = kernels::kFewTilesLanes * kFewTilesTaps;  // the kernels of an output channel
 
 }  // namespace
@@ -27,7 +26,6 @@ class WeightsRun {
       : s_(step),
         p_(problem),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
-        windows_(static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_))),
         tiles_(static_cast<float*>(ledger.Fetch(workspace, s_.tiles_handle_))),
         nonfinite_(new (ledger.Fetch(workspace, s_.found_handle_)) std::atomic<int>(0)),
         input_(buffers.input, p_.input.dtype, p_.rule),
@@ -38,15 +36,14 @@ class WeightsRun {
   bool Run() const {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups, inputs = s_.InputBlocks(), outputs = s_.OutputBlocks();
-    exec::ParallelFor(groups * (inputs + outputs), serial, [&](int64_t index, int worker) {
-      const bool windows = index < groups * inputs;
-      if (windows) return Make(s_.windows_, input_, s_.inputs_, inputs, index, worker, windows_);
-      Make(s_.tiles_, output_, s_.outputs_, outputs, index - groups * inputs, worker, tiles_);
+    exec::ParallelFor(groups * outputs, serial, [&](int64_t index, int worker) {
+      Make(s_.tiles_, output_, {index / outputs, s_.outputs_, index % outputs}, Scratch(worker),
+           tiles_ + index * BlockFloats(s_.grids_));
     });
-    const int64_t jobs = CeilDiv(s_.outputs_, kOutputsAJob);  // of a panel
+    const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
     exec::ParallelFor(groups * inputs * jobs, serial, [&](int64_t index, int worker) {
-      const int64_t first = index % jobs * kOutputsAJob;
-      Job(index / jobs / inputs, index / jobs % inputs, first, std::min(s_.outputs_, first + kOutputsAJob),
+      const int64_t first = index % jobs * s_.outputs_a_job_;
+      Job(index / jobs / inputs, index / jobs % inputs, first, std::min(s_.outputs_, first + s_.outputs_a_job_),
           Scratch(worker));
     });
     return nonfinite_->load(std::memory_order_relaxed) == 0;
@@ -57,30 +54,42 @@ class WeightsRun {
 
   WeightsScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
-  // Block `index` of `blocks` a group of so many channels.
-  void Make(const TileNumbers& numbers, const LineReader& reader, int64_t channels, int64_t blocks, int64_t index,
-            int worker, float* to) const {
-    const int64_t first = index % blocks * kLanes;
-    const WeightsScratch scratch = Scratch(worker);
-    numbers.Make(reader, index / blocks * channels + first, std::min(kLanes, channels - first), scratch.lines,
-                 scratch.slab, to + index * s_.grid_.block_floats());
+  // Of a tensor's channels.
+  struct Block {
+    int64_t group, group_channels, index;
+  };
+
+  void Make(const std::vector<TileNumbers>& parts, const LineReader& reader, const Block& block,
+            const WeightsScratch& scratch, float* to) const {
+    const int64_t first = block.index * kLanes, channels = std::min(kLanes, block.group_channels - first);
+    for (size_t part = 0; part < parts.size(); ++part) {
+      parts[part].Make(reader, block.group * block.group_channels + first, channels, scratch.lines, scratch.slab, to);
+      to += s_.grids_[part].block_floats();
+    }
   }
 
   // Output channels [begin, end) of a panel of input channels.
   void Job(int64_t group, int64_t panel, int64_t begin, int64_t end, const WeightsScratch& scratch) const {
     const int64_t step = p_.weight_result.strides[0], lanes = std::min(kLanes, s_.inputs_ - panel * kLanes);
-    const int64_t block = s_.grid_.block_floats(), point = s_.grid_.point_step();
-    const kernels::FewTilesNumbers inputs{windows_ + (group * s_.InputBlocks() + panel) * block, point};
+    const int64_t block = BlockFloats(s_.grids_), stride = p_.geometry.stride[1];
+    Make(s_.windows_, input_, {group, s_.inputs_, panel}, scratch, scratch.windows);
     for (int64_t c = begin; c < end; c += kFewTilesOutputs) {
       const int64_t offset = (group * s_.outputs_ + c) * step + panel * kPanelFloats;
       const int64_t rows = std::min<int64_t>(kFewTilesOutputs, end - c);
       float* direct = lanes == kLanes && rows == kFewTilesOutputs ? result_.Direct(offset, 1) : nullptr;
       const float* tiles = tiles_ + (group * s_.OutputBlocks() + c / kLanes) * block + c % kLanes;
+      const float* windows = scratch.windows;
+      kernels::FewTilesProducts parts[kernels::kMostFewTilesParts];
+      for (size_t part = 0; part < s_.grids_.size(); ++part) {
+        const TileGrid& grid = s_.grids_[part];
+        parts[part] = {{windows, grid.point_step()}, {tiles, grid.point_step()}, &grid.points()};
+        windows += grid.block_floats();
+        tiles += grid.block_floats();
+      }
       float* to = direct != nullptr ? direct : scratch.gradients;
       const int64_t to_step = direct != nullptr ? step : kPanelFloats;
       const int64_t coming = c + kFewTilesOutputs < end ? offset + kFewTilesOutputs * step : -1;
-      kernels::FewTiles()->make_gradients(inputs, {tiles, point}, s_.grid_.points(),
-                                          AskFor(result_, p_.weight_result, coming), to, to_step);
+      kernels::FewTiles()->make_gradients[stride](parts, AskFor(result_, p_.weight_result, coming), to, to_step);
       Check(to, to_step, rows, lanes * kFewTilesTaps);
       if (direct == nullptr) Store(offset, rows, lanes * kFewTilesTaps, scratch.gradients);
     }
@@ -104,7 +113,7 @@ class WeightsRun {
   const WeightsStep& s_;
   const ConvProblem& p_;
   plan::Shares scratch_;
-  float *windows_, *tiles_;
+  float* tiles_;
   std::atomic<int>* nonfinite_;
   LineReader input_, output_;
   LineWriter result_;

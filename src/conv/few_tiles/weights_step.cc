@@ -14,51 +14,67 @@ namespace {
 using base::RoundUp;
 using kernels::kFewTilesLanes;
 
+constexpr int64_t kLeastOutputsAJob = 128, kJobsAThread = 4;
+
 // In units of Step::Work.
 constexpr double kWorkAGradientVector = 130;  // transforming the gradients of a vector of channels back
 constexpr double kWorkAProduct = 1.4;
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : grid_(problem.geometry.batch, problem.geometry.output_size), direct_(problem, ledger) {
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : direct_(problem, ledger) {
   ledger->StartOver();  // its time is after this step's own
   const Geometry& g = problem.geometry;
   inputs_ = g.group_input_channels();
   outputs_ = g.group_output_channels();
-  windows_ = TileNumbers::OfWindows(grid_, problem.input, g.input_size, {-g.pad_begin[1], -g.pad_begin[2]});
-  tiles_ = TileNumbers::OfTiles(grid_, problem.output, g.output_size);
+  for (const Part& part : WeightsParts(g)) {
+    const TileGrid& grid = grids_.emplace_back(g.batch, part);
+    windows_.push_back(TileNumbers::OfWindows(grid, part, problem.input));
+    tiles_.push_back(TileNumbers::OfTiles(grid, part, problem.output));
+  }
+  outputs_a_job_ = OutputsAJob(g.groups);
   work_ = Estimate(problem);
-  const int64_t block_bytes = g.groups * grid_.block_floats() * static_cast<int64_t>(sizeof(float));
-  windows_handle_ = ledger->Book("windows at the points", InputBlocks() * block_bytes);
-  tiles_handle_ = ledger->Book("tiles at the points", OutputBlocks() * block_bytes);
+  tiles_handle_ = ledger->Book("tiles at the points",
+                               g.groups * OutputBlocks() * BlockFloats(grids_) * static_cast<int64_t>(sizeof(float)));
   found_handle_ = ledger->Book("non-finite results", sizeof(std::atomic<int>));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
+// Changes no sum.
+int64_t WeightsStep::OutputsAJob(int64_t groups) const {
+  const int64_t jobs = kJobsAThread * exec::ThreadCount(), panels = groups * InputBlocks();
+  const int64_t most = base::CeilDiv(outputs_, base::CeilDiv(jobs, panels));
+  return std::max(kLeastOutputsAJob, base::RoundUp(most, kFewTilesLanes));
+}
+
 double WeightsStep::Estimate(const ConvProblem& problem) const {
   const double kernels = static_cast<double>(RoundUp(outputs_, kernels::kFewTilesOutputs) * InputBlocks());
-  const double a_kernel = kWorkAGradientVector + kWorkAProduct * static_cast<double>(grid_.products());
+  const double a_kernel = kWorkAGradientVector + kWorkAProduct * static_cast<double>(Products(grids_));
   return static_cast<double>(problem.geometry.groups) *
-         (kernels * a_kernel + TransformWork(windows_, grid_, InputBlocks()) +
-          TransformWork(tiles_, grid_, OutputBlocks()));
+         (kernels * a_kernel + static_cast<double>(InputBlocks()) * TransformWork(windows_, grids_) +
+          static_cast<double>(OutputBlocks()) * TransformWork(tiles_, grids_));
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
+  int64_t slab = 0;
+  for (const TileNumbers& windows : windows_) slab = std::max(slab, windows.slab_floats());
+  for (const TileNumbers& tiles : tiles_) slab = std::max(slab, tiles.slab_floats());
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
-  scratch.slab = carver.Take<float>(std::max(windows_.slab_floats(), tiles_.slab_floats()));
+  scratch.slab = carver.Take<float>(slab);
+  scratch.windows = carver.Take<float>(BlockFloats(grids_));
   scratch.gradients = carver.Take<float>(kernels::kFewTilesOutputs * kFewTilesLanes * kernels::kFewTilesTaps);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 
 std::string WeightsStep::Describe() const {
-  return std::to_string(grid_.count()) + " tiles of at most 4x4, " + std::to_string(grid_.products()) +
+  return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
+         std::to_string(Products(grids_)) +
          " products of each kernel; panels of 16 input channels, 4 output channels at a time";
 }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backward weights: the windows of all input channels, and the tiles of all output channels, are transformed first.
-// Then each job takes a panel of input and a block of output channels, and for a few output channels at a time sums up
-// what their kernels' gradients are at the points, over all tiles, transforms that back and writes it.
+// Backward weights: the tiles of all output channels are transformed first. Then each job takes a panel of input
+// channels, whose windows it transforms, and a block of output channels, and for a few output channels at a time sums
+// up what their kernels' gradients are at the points, over all tiles, transforms that back and writes it. With a
+// stride, each part of the kernels has windows and tiles of its own.
 #ifndef CANOPY_CONV_FEW_TILES_WEIGHTS_STEP_H_
 #define CANOPY_CONV_FEW_TILES_WEIGHTS_STEP_H_
 
 #include <string>
+#include <vector>
 
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/weights_step.h"
@@ -18,6 +20,7 @@ namespace canopy::conv::few_tiles {
 struct WeightsScratch {
   packing::SlabScratch lines;
   float* slab;
+  float* windows;    // of a panel of input channels
   float* gradients;  // [output channel][input channel of a panel][tap], where they are not written as they are
 };
 
@@ -38,12 +41,16 @@ class WeightsStep : public Step {
   int64_t InputBlocks() const { return base::CeilDiv(inputs_, int64_t{kernels::kFewTilesLanes}); }  // of a group
   int64_t OutputBlocks() const { return base::CeilDiv(outputs_, int64_t{kernels::kFewTilesLanes}); }
 
+  // Input channels of a panel stay for so many output channels.
+  int64_t OutputsAJob(int64_t groups) const;
+
   int64_t inputs_ = 0, outputs_ = 0;  // channels of a group
-  TileGrid grid_;
-  TileNumbers windows_, tiles_;
+  int64_t outputs_a_job_ = 0;
+  std::vector<TileGrid> grids_;  // of each part
+  std::vector<TileNumbers> windows_, tiles_;
   double work_ = 0;
   channel_lanes::WeightsStep direct_;  // for what is not finite
-  int scratch_handle_ = -1, windows_handle_ = -1, tiles_handle_ = -1, found_handle_ = -1;
+  int scratch_handle_ = -1, tiles_handle_ = -1, found_handle_ = -1;
 };
 
 }  // namespace canopy::conv::few_tiles

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winograd's products where kernels are of 3x3, and many for the few tiles of 4x4 results that each meets: what a
-// kernel is at the points, or its gradient there, never leaves the L1. The points and their transforms are those of
+// Winograd's products where kernels are of 3x3, and many for the few tiles of results that each meets: what a kernel is
+// at the points, or its gradient there, never leaves the L1. The points and their transforms are those of
 // kernels/winograd/contract.h.
+//
+// Without a stride all of a kernel meets the same tiles: at 36 points. A stride of 2 parts it, and what it meets, in
+// four: the corners, 2x2 taps, at 36 points; the middle of the first and last row, or column, 2 taps, at 6 points along
+// the other axis; and the tap in the middle, which is multiplied as it is.
 //
 // Kernels are as they lie in a contiguous weight tensor: 9 numbers each, those of kFewTilesLanes channels one after
 // another. Numbers of windows, and of tiles, stand at
@@ -20,9 +24,17 @@ namespace canopy::kernels {
 inline constexpr int kFewTilesLanes = 16;   // channels side by side
 inline constexpr int kFewTilesSources = 8;  // kernels, of as many channels, that are at the points at once
 inline constexpr int kFewTilesOutputs = 4;  // likewise, of gradients of kernels
-inline constexpr int kMostFewTiles = 32;
 inline constexpr int kSquarePoints = WinogradPoints(2);
 inline constexpr int kFewTilesTaps = 9;
+
+// Of a kernel: whole, or, with a stride of 2, in this order.
+enum FewTilesPartOf : int { kCorners, kMiddleOfRows, kMiddleOfColumns, kMiddle };
+inline constexpr int kMostFewTilesParts = 4, kMostFewTilesStride = 2;
+constexpr int FewTilesParts(int64_t stride) { return stride == 1 ? 1 : kMostFewTilesParts; }
+// Of all parts.
+constexpr int FewTilesPointsOf(int64_t stride) {
+  return stride == 1 ? kSquarePoints : kSquarePoints + 2 * kWinogradPoints + 1;
+}
 
 // Which tiles have a point.
 struct TileRange {
@@ -30,6 +42,7 @@ struct TileRange {
 };
 
 struct FewTilesPoints {
+  int32_t count;  // of points
   std::array<TileRange, kSquarePoints> ranges;
   std::array<int32_t, kSquarePoints> order;  // points, those of as many tiles one after another
 };
@@ -47,18 +60,31 @@ struct FewTilesAsk {
   int32_t lines;
 };
 
-struct FewTilesKernels {
-  // sums[(point * tiles + tile) * kFewTilesLanes + l] (+)= sum over s of windows[point][tile][s] * kernel s, l at the
-  // point, mirrored along both axes: kernels[s * kernel_step + 9 * l] are its numbers, 0 <= s < kFewTilesSources, 0 <=
-  // l < kFewTilesLanes. `points` is working memory of kSquarePoints * kFewTilesSources * kFewTilesLanes floats.
-  void (*add_products)(const float* kernels, int64_t kernel_step, const FewTilesNumbers& windows,
-                       const FewTilesPoints& at, int64_t tiles, bool accumulate, const FewTilesAsk& ask, float* points,
-                       float* sums);
+struct FewTilesSums {
+  FewTilesNumbers windows;
+  const FewTilesPoints* at;
+  int64_t tiles;
+  float* sums;  // [point][tile][lane]
+};
 
-  // to[o * to_step + 9 * l + k] = the gradient of kernel o, l, 0 <= o < kFewTilesOutputs, 0 <= l < kFewTilesLanes: the
-  // sum over tiles of outputs[point][tile][o] * inputs[point][tile][l], transformed back to taps k.
-  void (*make_gradients)(const FewTilesNumbers& inputs, const FewTilesNumbers& outputs, const FewTilesPoints& at,
-                         const FewTilesAsk& ask, float* to, int64_t to_step);
+struct FewTilesProducts {
+  FewTilesNumbers inputs, outputs;
+  const FewTilesPoints* at;
+};
+
+struct FewTilesKernels {
+  // By the stride. For each part: sums[point][tile][l] (+)= sum over s of windows[point][tile][s] * kernel s, l at the
+  // point, mirrored along both axes: kernels[s * kernel_step + 9 * l] are its numbers, 0 <= s < kFewTilesSources, 0 <=
+  // l < kFewTilesLanes. `points` is working memory of FewTilesPointsOf(stride) * kFewTilesSources * kFewTilesLanes
+  // floats.
+  void (*add_products[kMostFewTilesStride + 1])(const float* kernels, int64_t kernel_step, const FewTilesSums* parts,
+                                                bool accumulate, const FewTilesAsk& ask, float* points);
+
+  // By the stride. to[o * to_step + 9 * l + k] = the gradient of kernel o, l, 0 <= o < kFewTilesOutputs, 0 <= l <
+  // kFewTilesLanes: each part's sum over tiles of outputs[point][tile][o] * inputs[point][tile][l], transformed back to
+  // its taps k.
+  void (*make_gradients[kMostFewTilesStride + 1])(const FewTilesProducts* parts, const FewTilesAsk& ask, float* to,
+                                                  int64_t to_step);
 };
 
 // Of the instruction set; nullptr: it has no vectors of kFewTilesLanes numbers, or too few of them.

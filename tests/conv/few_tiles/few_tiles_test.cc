@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "conv/few_tiles/tile_grid.h"
 #include "exec/pool.h"
@@ -21,20 +23,26 @@ Geometry DrawFewTiles(Draw* draw, bool of_input) {
   Geometry g;
   g.groups = (*draw)(0, 3) == 0 ? 2 : 1;
   g.input_channels = g.groups * channels[(*draw)(0, 6)];
-  g.output_channels = g.groups * channels[(*draw)(0, 6)];
+  g.output_channels = g.groups * ((*draw)(0, 7) == 0 ? 264 : channels[(*draw)(0, 6)]);
   g.kernel = {1, 3, 3};
   g.batch = (*draw)(1, 3);
+  const int64_t stride = (*draw)(1, 2), side = stride == 1 ? 4 : 5;
+  g.stride = {1, stride, stride};
   const int64_t most = ((*draw)(0, 3) == 0 ? 32 : 16) / g.batch;
   const int64_t rows = (*draw)(1, most), columns = (*draw)(1, most / rows);  // of tiles
-  Extent3 results{1, 4 * rows - (*draw)(0, 3), 4 * columns - (*draw)(0, 3)};
-  g.pad_begin = {0, (*draw)(0, 3), (*draw)(0, 3)};
-  g.input_size = g.output_size = results;
+  g.input_size = g.output_size = {1, 1, 1};
   for (int a = 1; a < 3; ++a) {
-    if ((*draw)(0, 9) == 0) g.pad_begin[a] = (*draw)(4, 9);  // windows of nothing but padding
+    const int64_t positions = side * (a == 1 ? rows : columns) - (*draw)(0, side - 1);  // of a part
+    g.pad_begin[a] = (*draw)(0, 9) == 0 ? (*draw)(4, 9) : (*draw)(0, 3);  // windows of nothing but padding
     const int64_t behind = (*draw)(0, 3);
-    const int64_t other =
-        of_input ? results[a] + g.pad_begin[a] + behind - 2 : results[a] + 2 - g.pad_begin[a] - behind;
-    (of_input ? g.output_size : g.input_size)[a] = std::max<int64_t>(1, other);
+    if (of_input) {
+      const int64_t size = std::max<int64_t>(1, positions * stride - (*draw)(0, stride - 1) - (stride - 1));
+      g.input_size[a] = size;
+      g.output_size[a] = std::max<int64_t>(1, (size + g.pad_begin[a] + behind - 3) / stride + 1);
+    } else {
+      g.output_size[a] = positions;
+      g.input_size[a] = std::max<int64_t>(1, (positions - 1) * stride + 3 - g.pad_begin[a] - behind);
+    }
   }
   return g;
 }
@@ -91,20 +99,78 @@ TEST(FewTilesTest, PaddingIsAbsentBesideWhatIsNotFinite) {
   }
 }
 
-// Every tile has a place, and those of a point follow one another.
-TEST(TileGridTest, TilesOfAPointAreNeighbours) {
-  for (int64_t rows = 1; rows <= 12; ++rows) {
-    for (int64_t columns = 1; columns <= 12; ++columns) {
-      const few_tiles::TileGrid grid(2, {1, rows, columns});
-      ASSERT_EQ(grid.count(), few_tiles::TileCount(2, {1, rows, columns}));
-      int64_t positions = 0, products = 0;
-      for (const few_tiles::Tile& tile : grid.tiles()) {
-        positions += tile.size[0] * tile.size[1];
-        products += (tile.size[0] + 2) * (tile.size[1] + 2);
+// Every position and tap of both gradients is in one part, and pairs what the definition pairs.
+TEST(PartsTest, PairWhatTheDefinitionPairs) {
+  for (int64_t stride = 1; stride <= 2; ++stride) {
+    for (int64_t pad = 0; pad <= 5; ++pad) {
+      for (int64_t size = 1; size <= 9; ++size) {
+        Geometry g;
+        g.kernel = {1, 3, 3};
+        g.stride = {1, stride, stride};
+        g.pad_begin = {0, pad, pad};
+        g.input_size = {1, size, size};
+        g.output_size = {1, (size + 2 * pad) / stride, (size + 2 * pad) / stride};
+        const int64_t outputs = g.output_size[2];
+        std::vector<std::array<int64_t, 3>> pairs, data, weights;  // input, output, tap
+        for (int64_t o = 0; o < outputs; ++o) {
+          for (int64_t k = 0; k < 3; ++k) {
+            const int64_t x = o * stride - pad + k;
+            if (x >= 0 && x < size) pairs.push_back({x, o, k});
+          }
+        }
+        const std::vector<few_tiles::Part> data_parts = few_tiles::DataParts(g),
+                                           weights_parts = few_tiles::WeightsParts(g);
+        for (int64_t residue = 0; residue < stride; ++residue) {  // of the columns; rows are alike
+          const auto taps = [&](int64_t j) { return residue + stride * j; };
+          const few_tiles::AxisPart& of_data = data_parts[residue][1];
+          for (int64_t p = 0; p < of_data.positions; ++p) {
+            for (int64_t j = 0; j < of_data.taps; ++j) {
+              const int64_t o = p + of_data.shift + j;
+              if (o >= 0 && o < of_data.source_count) {
+                data.push_back({of_data.first + of_data.step * p, o, taps(of_data.taps - 1 - j)});
+              }
+            }
+          }
+          const few_tiles::AxisPart& of_weights = weights_parts[residue][1];
+          for (int64_t p = 0; p < of_weights.positions; ++p) {
+            for (int64_t j = 0; j < of_weights.taps; ++j) {
+              const int64_t i = p + of_weights.shift + j;
+              if (i < 0 || i >= of_weights.source_count) continue;
+              weights.push_back({of_weights.source_first + of_weights.source_step * i, p, taps(j)});
+            }
+          }
+        }
+        for (auto* all : {&pairs, &data, &weights}) std::sort(all->begin(), all->end());
+        EXPECT_EQ(data, pairs) << "stride " << stride << ", padding " << pad << ", size " << size;
+        EXPECT_EQ(weights, pairs) << "stride " << stride << ", padding " << pad << ", size " << size;
       }
-      EXPECT_EQ(positions, 2 * rows * columns);
-      EXPECT_EQ(grid.products(), products);  // as many as its window has pixels
     }
+  }
+}
+
+// Tiles cover their part once, and those of a point follow one another.
+TEST(TileGridTest, TilesOfAPointAreNeighbours) {
+  for (int64_t i = 0; i < 12 * 12 * 9; ++i) {
+    few_tiles::Part part;
+    part[0].positions = 1 + i / 9 % 12;
+    part[1].positions = 1 + i / 9 / 12;
+    part[0].taps = 1 + i % 3;
+    part[1].taps = 1 + i / 3 % 3;
+    if (part[0].taps != part[1].taps && std::min(part[0].taps, part[1].taps) > 1) continue;  // of no kernel
+    const few_tiles::TileGrid grid(2, part);
+    ASSERT_EQ(grid.count(), 2 * few_tiles::TileCount(part[0]) * few_tiles::TileCount(part[1]));
+    std::vector<int> covered(2 * part[0].positions * part[1].positions);
+    int64_t products = 0;
+    for (const few_tiles::Tile& tile : grid.tiles()) {
+      for (int64_t h = tile.first[0]; h < std::min(part[0].positions, tile.first[0] + tile.size[0]); ++h) {
+        for (int64_t w = tile.first[1]; w < std::min(part[1].positions, tile.first[1] + tile.size[1]); ++w) {
+          ++covered[(tile.image * part[0].positions + h) * part[1].positions + w];
+        }
+      }
+      products += grid.pixels(tile, 0) * grid.pixels(tile, 1);
+    }
+    EXPECT_EQ(std::count(covered.begin(), covered.end(), 1), static_cast<int64_t>(covered.size()));
+    EXPECT_EQ(grid.products(), products);  // as many as windows have pixels
   }
 }
 

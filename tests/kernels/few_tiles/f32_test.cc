@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -17,15 +19,124 @@ constexpr int kLanes = kFewTilesLanes, kTaps = kFewTilesTaps;
 constexpr float kUnread =
     std::numeric_limits<float>::quiet_NaN();  // between what counts, and where a tile lacks a point
 constexpr int64_t kRow = kLanes * kTaps + 7;  // from kernels to kernels
+constexpr int kCounts[] = {1, 2, 3, 4, 5, 7, 8, 11, 15, 16, 17, 32, 33, 50};  // of tiles
 
 // So many floats from the beginning of a line of the cache on.
 struct Lines {
   explicit Lines(size_t floats) : data(floats + kLanes, kUnread) {
     at = data.data() + (64 - reinterpret_cast<uintptr_t>(data.data()) % 64) % 64 / sizeof(float);
   }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
   std::vector<float> data;
   float* at;
 };
+
+std::vector<float> Random(size_t count, std::mt19937* random) {
+  std::uniform_real_distribution<float> real(-1, 1);
+  std::vector<float> numbers(count);
+  for (float& number : numbers) number = real(*random);
+  return numbers;
+}
+
+// What a stride leaves of a kernel, by rows and columns.
+struct Part {
+  int rows, columns;  // taps
+
+  int axes() const { return (rows > 1 ? 1 : 0) + (columns > 1 ? 1 : 0); }
+  int taps() const { return std::max(rows, columns); }
+  // The kernel's number for tap (i, j).
+  int Number(int i, int j) const { return 3 * Offset(rows, i) + Offset(columns, j); }
+  static int Offset(int taps, int i) { return taps == 3 ? i : taps == 2 ? 2 * i : 1; }
+};
+
+std::vector<Part> PartsOf(int stride) {
+  if (stride == 1) return {{3, 3}};
+  return {{2, 2}, {2, 1}, {1, 2}, {1, 1}};
+}
+
+// Tiles of which the first has fewer columns and the last fewer rows, if there are several: every point's tiles are
+// neighbours.
+struct Tiles {
+  Tiles(const Part& part, int count) : part(part), count(count) {
+    for (int t = 0; t < count; ++t) {
+      rows.push_back(Side(part.rows) - (part.rows > 1 && t + 1 == count && count > 1 ? 1 : 0));
+      columns.push_back(Side(part.columns) - (part.columns > 1 && t == 0 && count > 1 ? 2 : 0));
+    }
+    points.count = (part.rows > 1 ? 6 : 1) * (part.columns > 1 ? 6 : 1);
+    for (int point = 0; point < points.count; ++point) {
+      TileRange& range = points.ranges[point];
+      while (range.first < count && !Has(range.first, point)) ++range.first;
+      while (range.first + range.count < count && Has(range.first + range.count, point)) ++range.count;
+      points.order[point] = point;
+    }
+    std::stable_sort(points.order.begin(), points.order.begin() + points.count,
+                     [this](int a, int b) { return points.ranges[a].count < points.ranges[b].count; });
+  }
+
+  static int Side(int taps) { return taps > 1 ? 7 - taps : 1; }
+  bool Has(int tile, int point) const {
+    const auto has = [](int pixels, int at) { return at + 1 < pixels || at == 5; };
+    if (part.columns > 1 && !has(columns[tile] + part.columns - 1, point % 6)) return false;
+    if (part.columns > 1) point /= 6;
+    return part.rows == 1 || has(rows[tile] + part.rows - 1, point);
+  }
+  int64_t floats() const { return static_cast<int64_t>(points.count) * count * kLanes; }
+
+  Part part;
+  int count;
+  std::vector<int> rows, columns;  // results, or numbers of the tile itself
+  FewTilesPoints points{};
+};
+
+// A rectangle of each tile: a window, or the tile itself. [tile][row][column][lane]
+struct Rectangles {
+  Rectangles(const Tiles& tiles, bool windows, std::mt19937* random) : tiles(tiles), windows(windows) {
+    for (int t = 0; t < tiles.count; ++t) data.push_back(Random(Rows(t) * Columns(t) * kLanes, random));
+  }
+  int Rows(int tile) const { return tiles.rows[tile] + (windows ? tiles.part.rows - 1 : 0); }
+  int Columns(int tile) const { return tiles.columns[tile] + (windows ? tiles.part.columns - 1 : 0); }
+  double At(int tile, int row, int column, int lane) const {
+    return data[tile][(row * Columns(tile) + column) * kLanes + lane];
+  }
+
+  const Tiles& tiles;
+  bool windows;
+  std::vector<std::vector<float>> data;
+};
+
+std::vector<int64_t> OffsetsOf(int count) {
+  std::vector<int64_t> offsets(count);
+  for (int e = 0; e < count; ++e) offsets[e] = e * kLanes;
+  return offsets;
+}
+
+// Writes the rectangles' numbers at the points, NaN where a tile has none.
+void WriteNumbers(const Rectangles& rectangles, int64_t point_step, float* numbers) {
+  const Tiles& tiles = rectangles.tiles;
+  const int axes = tiles.part.axes();
+  std::fill_n(numbers, tiles.points.count * point_step, kUnread);
+  for (int t = 0; t < tiles.count; ++t) {
+    int rows = rectangles.Rows(t), columns = rectangles.Columns(t);
+    const std::vector<int64_t> offsets = OffsetsOf(rows * columns);
+    const float* from = rectangles.data[t].data();
+    if (axes == 0) {
+      std::memcpy(numbers + t * kLanes, from, kLanes * sizeof(float));
+      continue;
+    }
+    if (axes == 1) {
+      columns *= rows;
+      rows = 1;
+    }
+    const WinogradKernels& transforms = Winograd(axes);
+    (rectangles.windows ? transforms.input[rows][columns] : transforms.kernel[rows][columns])(
+        from, offsets.data(), kLanes, numbers + t * kLanes, point_step);
+    for (int point = 0; point < tiles.points.count; ++point) {
+      if (!tiles.Has(t, point)) std::fill_n(numbers + point * point_step + t * kLanes, kLanes, kUnread);
+    }
+  }
+}
 
 class FewTilesTest : public testing::TestWithParam<int64_t> {
  protected:
@@ -37,149 +148,119 @@ class FewTilesTest : public testing::TestWithParam<int64_t> {
   const ScopedTarget scoped_{GetParam()};
 };
 
-// Tiles of which the first has fewer columns and the last fewer rows, if there are several: every point's tiles are
-// neighbours.
-struct Tiles {
-  explicit Tiles(int count) : count(count) {
+// Of so many tiles in each part, by blocks of sources.
+void ExpectMirroredCorrelations(int stride, int count) {
+  constexpr int kBlocks = 3, kFirst = kLanes - kFewTilesSources;  // source channels, to see that others are not meant
+  std::mt19937 random(static_cast<uint32_t>(7 + count));
+  std::vector<Tiles> tiles;
+  for (const Part& part : PartsOf(stride)) tiles.emplace_back(part, count);
+  std::vector<std::unique_ptr<Lines>> sums;
+  for (const Tiles& of : tiles) sums.push_back(std::make_unique<Lines>(of.floats()));
+  const Lines points(FewTilesPointsOf(stride) * kFewTilesSources * kLanes);
+  std::vector<std::vector<float>> kernels;
+  std::vector<std::vector<Rectangles>> windows;
+  for (int block = 0; block < kBlocks; ++block) {
+    kernels.push_back(Random(kFewTilesSources * kRow - 7, &random));  // what is behind the last is behind the vector
+    std::vector<Rectangles>& of_block = windows.emplace_back();
+    std::vector<std::vector<float>> numbers;
+    std::vector<FewTilesSums> parts;
+    for (size_t i = 0; i < tiles.size(); ++i) {
+      const int64_t step = count * kLanes + 32;
+      of_block.emplace_back(tiles[i], true, &random);
+      WriteNumbers(of_block.back(), step, numbers.emplace_back(tiles[i].points.count * step).data());
+      parts.push_back({{numbers.back().data() + kFirst, step}, &tiles[i].points, count, sums[i]->at});
+    }
+    FewTiles()->add_products[stride](kernels.back().data(), kRow, parts.data(), block > 0, {}, points.at);
+  }
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    const Part& part = tiles[i].part;
     for (int t = 0; t < count; ++t) {
-      rows.push_back(t + 1 == count && count > 1 ? 3 : 4);
-      columns.push_back(t == 0 && count > 1 ? 2 : 4);
-    }
-    for (int point = 0; point < kSquarePoints; ++point) {
-      TileRange& range = points.ranges[point];
-      while (range.first < count && !Has(range.first, point)) ++range.first;
-      while (range.first + range.count < count && Has(range.first + range.count, point)) ++range.count;
-      points.order[point] = point;
-    }
-    std::stable_sort(points.order.begin(), points.order.end(),
-                     [this](int a, int b) { return points.ranges[a].count < points.ranges[b].count; });
-  }
-
-  bool Has(int tile, int point) const {
-    const auto has = [](int results, int at) { return at + 1 < results + 2 || at == 5; };
-    return has(rows[tile], point / 6) && has(columns[tile], point % 6);
-  }
-
-  int count;
-  std::vector<int> rows, columns;  // results, or numbers of the tile itself
-  FewTilesPoints points{};
-};
-
-// A rectangle of each tile: [tile][row][column][lane].
-struct Rectangles {
-  Rectangles(const Tiles& tiles, int more, std::mt19937* random) : more(more) {
-    std::uniform_real_distribution<float> real(-1, 1);
-    for (int t = 0; t < tiles.count; ++t) {
-      data.emplace_back((tiles.rows[t] + more) * (tiles.columns[t] + more) * kLanes);
-      for (float& value : data.back()) value = real(*random);
+      const int rows = tiles[i].rows[t], columns = tiles[i].columns[t], axes = part.axes();
+      std::vector<float> results(rows * columns * kLanes);
+      const float* from = sums[i]->at + t * kLanes;
+      if (axes == 0) {
+        std::memcpy(results.data(), from, kLanes * sizeof(float));
+      } else {
+        const auto& transforms = Winograd(axes).results[part.taps()];
+        (axes == 2 ? transforms[rows][columns] : transforms[1][rows * columns])(
+            from, count * kLanes, kLanes, results.data(), OffsetsOf(rows * columns).data());
+      }
+      for (int e = 0; e < rows * columns * kLanes; ++e) {
+        const int row = e / kLanes / columns, column = e / kLanes % columns, lane = e % kLanes;
+        double expected = 0;
+        for (int block = 0; block < kBlocks; ++block) {
+          for (int s = 0; s < kFewTilesSources; ++s) {
+            for (int k = 0; k < part.rows * part.columns; ++k) {
+              const int y = k / part.columns, x = k % part.columns;
+              const int number = part.Number(part.rows - 1 - y, part.columns - 1 - x);
+              expected += windows[block][i].At(t, row + y, column + x, kFirst + s) *
+                          kernels[block][s * kRow + lane * kTaps + number];
+            }
+          }
+        }
+        // Sums of at most 216 terms up to 1; the transforms raise the rounding of 2^-24 by two orders at most.
+        ASSERT_NEAR(results[e], expected, 3e-4) << count << " tiles, part " << i << ", tile " << t << ", number " << e;
+      }
     }
   }
-  double At(const Tiles& tiles, int tile, int row, int column, int lane) const {
-    return data[tile][(row * (tiles.columns[tile] + more) + column) * kLanes + lane];
-  }
-
-  int more;
-  std::vector<std::vector<float>> data;
-};
-
-// At the points, NaN where a tile has none.
-std::vector<float> NumbersOf(const Rectangles& rectangles, const Tiles& tiles, int64_t point_step) {
-  std::vector<float> numbers(static_cast<size_t>(kSquarePoints * point_step), kUnread);
-  for (int t = 0; t < tiles.count; ++t) {
-    const int rows = tiles.rows[t] + rectangles.more, columns = tiles.columns[t] + rectangles.more;
-    std::vector<int64_t> offsets(rows * columns);
-    for (size_t e = 0; e < offsets.size(); ++e) offsets[e] = static_cast<int64_t>(e) * kLanes;
-    const WinogradKernels& transforms = Winograd(2);
-    const WinogradInFn transform =
-        rectangles.more > 0 ? transforms.input[rows][columns] : transforms.kernel[rows][columns];
-    transform(rectangles.data[t].data(), offsets.data(), kLanes, numbers.data() + t * kLanes, point_step);
-    for (int point = 0; point < kSquarePoints; ++point) {
-      if (tiles.Has(t, point)) continue;
-      std::fill_n(numbers.begin() + point * point_step + t * kLanes, kLanes, kUnread);
-    }
-  }
-  return numbers;
 }
 
 TEST_P(FewTilesTest, SumsOfProductsAreMirroredCorrelations) {
-  std::mt19937 random(7);
-  std::uniform_real_distribution<float> real(-1, 1);
-  for (int count = 1; count <= kMostFewTiles; ++count) {
-    const Tiles tiles(count);
-    const int64_t step = count * kLanes + 32, blocks = 3;
-    std::vector<Rectangles> windows;
-    std::vector<std::vector<float>> kernels;
-    const Lines points(kSquarePoints * kFewTilesSources * kLanes);
-    const Lines sums(static_cast<size_t>(kSquarePoints * count * kLanes));
-    for (int block = 0; block < blocks; ++block) {
-      windows.emplace_back(tiles, 2, &random);
-      kernels.emplace_back(kFewTilesSources * kRow - 7);  // reading behind the last is reading behind the vector
-      for (float& value : kernels.back()) value = real(random);
-      // The second half of the windows' channels, to see that the first is not meant.
-      const std::vector<float> numbers = NumbersOf(windows.back(), tiles, step);
-      FewTiles()->add_products(kernels.back().data(), kRow, {numbers.data() + kLanes - kFewTilesSources, step},
-                               tiles.points, count, block > 0, {}, points.at, sums.at);
+  for (int stride = 1; stride <= kMostFewTilesStride; ++stride) {
+    for (const int count : kCounts) {
+      ExpectMirroredCorrelations(stride, count);
+      if (HasFatalFailure()) return;
     }
-    for (int t = 0; t < count; ++t) {
-      std::vector<float> results(16 * kLanes);
-      std::vector<int64_t> offsets(16);
-      for (int e = 0; e < 16; ++e) offsets[e] = e * kLanes;
-      Winograd(2).results[3][tiles.rows[t]][tiles.columns[t]](sums.at + t * kLanes, count * kLanes, kLanes,
-                                                              results.data(), offsets.data());
-      for (int e = 0; e < tiles.rows[t] * tiles.columns[t]; ++e) {
-        for (int lane = 0; lane < kLanes; ++lane) {
-          double expected = 0;
-          for (int block = 0; block < blocks; ++block) {
-            for (int s = 0; s < kFewTilesSources; ++s) {
-              for (int k = 0; k < kTaps; ++k) {
-                expected += windows[block].At(tiles, t, e / tiles.columns[t] + k / 3, e % tiles.columns[t] + k % 3,
-                                              kLanes - kFewTilesSources + s) *
-                            kernels[block][s * kRow + lane * kTaps + kTaps - 1 - k];
-              }
-            }
-          }
-          // Sums of 216 terms up to 1; the transforms raise the rounding of 2^-24 by two orders at most.
-          EXPECT_NEAR(results[e * kLanes + lane], expected, 3e-4) << count << " tiles, " << t << ", result " << e;
+  }
+}
+
+void ExpectCorrelationsOverAllTiles(int stride, int count) {
+  constexpr int kFirst = 8;  // of the output channels
+  std::mt19937 random(static_cast<uint32_t>(80 + count));
+  std::vector<Tiles> tiles;
+  for (const Part& part : PartsOf(stride)) tiles.emplace_back(part, count);
+  std::vector<Rectangles> windows, outputs;
+  std::vector<std::unique_ptr<Lines>> inputs;
+  std::vector<std::vector<float>> numbers;
+  std::vector<FewTilesProducts> parts;
+  for (const Tiles& of : tiles) {
+    const int64_t step = count * kLanes + 16, floats = of.points.count * step;
+    windows.emplace_back(of, true, &random);
+    outputs.emplace_back(of, false, &random);
+    WriteNumbers(windows.back(), step, inputs.emplace_back(std::make_unique<Lines>(floats))->at);
+    WriteNumbers(outputs.back(), step, numbers.emplace_back(floats).data());
+    parts.push_back({{inputs.back()->at, step}, {numbers.back().data() + kFirst, step}, &of.points});
+  }
+  std::vector<float> gradients(kFewTilesOutputs * kRow, kUnread);
+  FewTiles()->make_gradients[stride](parts.data(), {}, gradients.data(), kRow);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    const Part& part = tiles[i].part;
+    for (int k = 0; k < part.rows * part.columns * kFewTilesOutputs * kLanes; ++k) {
+      const int lane = k % kLanes, o = k / kLanes % kFewTilesOutputs, tap = k / kLanes / kFewTilesOutputs;
+      const int y = tap / part.columns, x = tap % part.columns;
+      double expected = 0;
+      for (int t = 0; t < count; ++t) {
+        for (int e = 0; e < tiles[i].rows[t] * tiles[i].columns[t]; ++e) {
+          const int row = e / tiles[i].columns[t], column = e % tiles[i].columns[t];
+          expected += windows[i].At(t, row + y, column + x, lane) * outputs[i].At(t, row, column, kFirst + o);
         }
       }
+      // Sums of at most 1250 terms up to 1, as above.
+      ASSERT_NEAR(gradients[o * kRow + lane * kTaps + part.Number(y, x)], expected, 1e-3)
+          << count << " tiles, part " << i << ", output " << o << ", lane " << lane << ", tap " << tap;
     }
-    if (HasFailure()) return;
+  }
+  for (int64_t i = 0; i < kFewTilesOutputs * kRow; ++i) {
+    EXPECT_EQ(std::isnan(gradients[i]), i % kRow >= kLanes * kTaps);  // nothing else is written
   }
 }
 
 TEST_P(FewTilesTest, GradientsAreCorrelationsOverAllTiles) {
-  std::mt19937 random(8);
-  for (int count = 1; count <= kMostFewTiles; ++count) {
-    const Tiles tiles(count);
-    const int64_t step = count * kLanes + 16;
-    const Rectangles windows(tiles, 2, &random), outputs(tiles, 0, &random);
-    const std::vector<float> inputs = NumbersOf(windows, tiles, step), at = NumbersOf(outputs, tiles, step);
-    const Lines numbers(inputs.size());
-    std::copy(inputs.begin(), inputs.end(), numbers.at);
-    std::vector<float> gradients(kFewTilesOutputs * kRow, kUnread);
-    constexpr int kFirst = 8;  // of the output channels
-    FewTiles()->make_gradients({numbers.at, step}, {at.data() + kFirst, step}, tiles.points, {}, gradients.data(),
-                               kRow);
-    for (int o = 0; o < kFewTilesOutputs; ++o) {
-      for (int64_t i = 0; i < kRow; ++i) {
-        const int lane = static_cast<int>(i / kTaps), k = static_cast<int>(i % kTaps);
-        if (lane >= kLanes) {
-          EXPECT_TRUE(std::isnan(gradients[o * kRow + i]));  // nothing else is written
-          continue;
-        }
-        double expected = 0;
-        for (int t = 0; t < count; ++t) {
-          for (int e = 0; e < tiles.rows[t] * tiles.columns[t]; ++e) {
-            const int row = e / tiles.columns[t], column = e % tiles.columns[t];
-            expected +=
-                windows.At(tiles, t, row + k / 3, column + k % 3, lane) * outputs.At(tiles, t, row, column, kFirst + o);
-          }
-        }
-        // Sums of at most 512 terms up to 1, as above.
-        EXPECT_NEAR(gradients[o * kRow + i], expected, 3e-4) << count << " tiles, output " << o << ", number " << i;
-      }
+  for (int stride = 1; stride <= kMostFewTilesStride; ++stride) {
+    for (const int count : kCounts) {
+      ExpectCorrelationsOverAllTiles(stride, count);
+      if (HasFailure()) return;
     }
-    if (HasFailure()) return;
   }
 }
 
