@@ -10,14 +10,13 @@ namespace canopy::conv::few_tiles {
 namespace {
 
 constexpr int64_t kLeastChannels = 16;
+constexpr int64_t kMostTiles = 32;  // of all images
 
 // Whether kernels, and their input channels, follow one another.
 bool KernelsRun(const Operand& weight) {
   const auto& s = weight.strides;
   return s[4] == 1 && s[3] == kKernel && s[1] == kernels::kFewTilesTaps;
 }
-
-constexpr int64_t kMostTiles = 32;  // of all images
 
 bool FewTiles(const Geometry& g, bool weights) {
   constexpr int64_t kMostPositions = kMostTiles * kernels::kWinogradPoints;
