@@ -16,7 +16,6 @@ using kernels::kFewTilesLanes;
 using kernels::kFewTilesSources;
 using kernels::kFewTilesTaps;
 
-constexpr int64_t kPanelFloats = kFewTilesLanes * kFewTilesTaps;  // the kernels of an output channel
 // Source channels that are summed up before such sums are: transforms back enlarge the errors of long ones.
 constexpr int64_t kTerms = 256;
 
@@ -41,14 +40,9 @@ class DataRun {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups, blocks = s_.SourceBlocks(), panels = s_.Panels();
     exec::ParallelFor(groups * blocks, serial, [&](int64_t index, int worker) {
-      const int64_t first = index % blocks * kFewTilesLanes;
       const DataScratch scratch = Scratch(worker);
-      float* numbers = windows_ + index * BlockFloats(s_.grids_);
-      for (size_t part = 0; part < s_.grids_.size(); ++part) {
-        s_.windows_[part].Make(source_, index / blocks * s_.sources_ + first, std::min(kLanes, s_.sources_ - first),
-                               scratch.lines, scratch.slab, numbers);
-        numbers += s_.grids_[part].block_floats();
-      }
+      MakeBlock(s_.windows_, s_.grids_, source_, {index / blocks, s_.sources_, index % blocks}, scratch.lines,
+                scratch.slab, windows_ + index * BlockFloats(s_.grids_));
     });
     exec::ParallelFor(groups * panels, serial, [&](int64_t index, int worker) {
       const DataScratch scratch = Scratch(worker);

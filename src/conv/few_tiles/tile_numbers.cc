@@ -83,4 +83,13 @@ void TileNumbers::Make(const LineReader& reader, int64_t first, int64_t channels
   }
 }
 
+void MakeBlock(const std::vector<TileNumbers>& parts, const std::vector<TileGrid>& grids, const LineReader& reader,
+               const ChannelBlock& block, const packing::SlabScratch& lines, float* slab, float* numbers) {
+  const int64_t first = block.index * kLanes, channels = std::min(kLanes, block.group_channels - first);
+  for (size_t part = 0; part < parts.size(); ++part) {
+    parts[part].Make(reader, block.group * block.group_channels + first, channels, lines, slab, numbers);
+    numbers += grids[part].block_floats();
+  }
+}
+
 }  // namespace canopy::conv::few_tiles

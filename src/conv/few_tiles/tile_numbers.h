@@ -39,6 +39,13 @@ class TileNumbers {
   std::vector<Transform> transforms_;
 };
 
+// Those of all parts, one part after another, of block `index` of a group's channels.
+struct ChannelBlock {
+  int64_t group, group_channels, index;
+};
+void MakeBlock(const std::vector<TileNumbers>& parts, const std::vector<TileGrid>& grids, const LineReader& reader,
+               const ChannelBlock& block, const packing::SlabScratch& lines, float* slab, float* numbers);
+
 }  // namespace canopy::conv::few_tiles
 
 #endif  // CANOPY_CONV_FEW_TILES_TILE_NUMBERS_H_

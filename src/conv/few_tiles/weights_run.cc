@@ -14,8 +14,6 @@ using base::CeilDiv;
 using kernels::kFewTilesOutputs;
 using kernels::kFewTilesTaps;
 
-constexpr int64_t kPanelFloats = kernels::kFewTilesLanes * kFewTilesTaps;  // the kernels of an output channel
-
 }  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
@@ -37,8 +35,9 @@ class WeightsRun {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups, inputs = s_.InputBlocks(), outputs = s_.OutputBlocks();
     exec::ParallelFor(groups * outputs, serial, [&](int64_t index, int worker) {
-      Make(s_.tiles_, output_, {index / outputs, s_.outputs_, index % outputs}, Scratch(worker),
-           tiles_ + index * BlockFloats(s_.grids_));
+      const WeightsScratch scratch = Scratch(worker);
+      MakeBlock(s_.tiles_, s_.grids_, output_, {index / outputs, s_.outputs_, index % outputs}, scratch.lines,
+                scratch.slab, tiles_ + index * BlockFloats(s_.grids_));
     });
     const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
     exec::ParallelFor(groups * inputs * jobs, serial, [&](int64_t index, int worker) {
@@ -54,25 +53,11 @@ class WeightsRun {
 
   WeightsScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
-  // Of a tensor's channels.
-  struct Block {
-    int64_t group, group_channels, index;
-  };
-
-  void Make(const std::vector<TileNumbers>& parts, const LineReader& reader, const Block& block,
-            const WeightsScratch& scratch, float* to) const {
-    const int64_t first = block.index * kLanes, channels = std::min(kLanes, block.group_channels - first);
-    for (size_t part = 0; part < parts.size(); ++part) {
-      parts[part].Make(reader, block.group * block.group_channels + first, channels, scratch.lines, scratch.slab, to);
-      to += s_.grids_[part].block_floats();
-    }
-  }
-
   // Output channels [begin, end) of a panel of input channels.
   void Job(int64_t group, int64_t panel, int64_t begin, int64_t end, const WeightsScratch& scratch) const {
     const int64_t step = p_.weight_result.strides[0], lanes = std::min(kLanes, s_.inputs_ - panel * kLanes);
     const int64_t block = BlockFloats(s_.grids_), stride = p_.geometry.stride[1];
-    Make(s_.windows_, input_, {group, s_.inputs_, panel}, scratch, scratch.windows);
+    MakeBlock(s_.windows_, s_.grids_, input_, {group, s_.inputs_, panel}, scratch.lines, scratch.slab, scratch.windows);
     for (int64_t c = begin; c < end; c += kFewTilesOutputs) {
       const int64_t offset = (group * s_.outputs_ + c) * step + panel * kPanelFloats;
       const int64_t rows = std::min<int64_t>(kFewTilesOutputs, end - c);

@@ -11,6 +11,7 @@
 
 #include "kernels/few_tiles/contract.h"
 #include "kernels/streams.h"
+#include "kernels/transpose_blocks-inl.h"
 #include "kernels/winograd/laws-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,20 +25,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 HWY_INLINE WinogradVec LookUp(WinogradVec a, WinogradVec b, const int32_t* HWY_RESTRICT lanes) {
   const hn::RebindToSigned<WinogradTag> di;
   return WinogradVec{_mm512_permutex2var_ps(a.raw, hn::Load(di, lanes).raw, b.raw)};
-}
-
-// Transposes the 4x4 numbers of each block of lanes.
-HWY_INLINE void TransposeBlocks(WinogradVec* HWY_RESTRICT v) {
-  const WinogradTag d;
-  const hn::Repartition<uint64_t, WinogradTag> pairs;
-  const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v[0], v[1]));
-  const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[0], v[1]));
-  const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v[2], v[3]));
-  const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v[2], v[3]));
-  v[0] = hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23));
-  v[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23));
-  v[2] = hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23));
-  v[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23));
 }
 
 // Four numbers of kernels `first`, first + 4, first + 8 and first + 12 in a block of lanes each.
@@ -57,7 +44,7 @@ HWY_INLINE void LoadTaps(const float* HWY_RESTRICT from, WinogradVec* HWY_RESTRI
   for (int half = 0; half < 2; ++half) {
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i) taps[4 * half + i] = FourOfFour(from + i * kFewTilesTaps + 4 * half);
-    TransposeBlocks(taps + 4 * half);
+    TransposeBlocks(d, taps[4 * half], taps[4 * half + 1], taps[4 * half + 2], taps[4 * half + 3]);
   }
   // The last number is that of lanes 0 and 9 from each second one on; from the last pair on, nothing lies behind.
   HWY_ALIGN static constexpr int32_t kPairs[16] = {0, 9, 16, 25, 0, 9, 16, 25, 0, 9, 16, 25, 0, 9, 22, 31};
@@ -74,8 +61,8 @@ HWY_INLINE void LoadTaps(const float* HWY_RESTRICT from, WinogradVec* HWY_RESTRI
 HWY_INLINE void StoreTaps(WinogradVec* HWY_RESTRICT taps, float* HWY_RESTRICT to) {
   const WinogradTag d;
   const hn::Half<WinogradTag> half;
-  TransposeBlocks(taps);
-  TransposeBlocks(taps + 4);
+  TransposeBlocks(d, taps[0], taps[1], taps[2], taps[3]);
+  TransposeBlocks(d, taps[4], taps[5], taps[6], taps[7]);
   HWY_ALIGN float last[kFewTilesLanes];
   hn::Store(taps[8], d, last);
   HWY_ALIGN static constexpr int32_t kLower[16] = {0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23};

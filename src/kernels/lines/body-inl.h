@@ -14,6 +14,7 @@
 
 #include "kernels/convert/convert-inl.h"
 #include "kernels/lines/contract.h"
+#include "kernels/transpose_blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {

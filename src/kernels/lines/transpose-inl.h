@@ -9,18 +9,6 @@ inline void Interleave4(const float* const lines[4], int64_t count, int64_t stri
   }
 }
 #else
-// Within each 128-bit block, four rows of four become four columns of four.
-template <class D, class V>
-HWY_INLINE void TransposeBlocks(D d, V& r0, V& r1, V& r2, V& r3) {
-  const hn::RepartitionToWide<D> dw;
-  const V a0 = hn::InterleaveLower(d, r0, r1), a1 = hn::InterleaveLower(d, r2, r3);
-  const V b0 = hn::InterleaveUpper(d, r0, r1), b1 = hn::InterleaveUpper(d, r2, r3);
-  r0 = hn::BitCast(d, hn::InterleaveLower(dw, hn::BitCast(dw, a0), hn::BitCast(dw, a1)));
-  r1 = hn::BitCast(d, hn::InterleaveUpper(dw, hn::BitCast(dw, a0), hn::BitCast(dw, a1)));
-  r2 = hn::BitCast(d, hn::InterleaveLower(dw, hn::BitCast(dw, b0), hn::BitCast(dw, b1)));
-  r3 = hn::BitCast(d, hn::InterleaveUpper(dw, hn::BitCast(dw, b0), hn::BitCast(dw, b1)));
-}
-
 inline void Interleave4(const float* const lines[4], int64_t count, int64_t stride, float* HWY_RESTRICT to) {
   const hn::ScalableTag<float> d;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
