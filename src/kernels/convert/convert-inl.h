@@ -57,22 +57,31 @@ inline constexpr int32_t kInf = 0x7F800000;
 inline constexpr int32_t kQuiet = 0x00400000;
 inline constexpr int32_t kMagnitude = 0x7FFFFFFF;
 
+template <int32_t kNumber, size_t kLanes>
+struct Repeated {
+  alignas(64) int32_t lanes[kLanes];
+  constexpr Repeated() : lanes() {
+    for (int32_t& lane : lanes) lane = kNumber;
+  }
+};
+
 // A number in all lanes. Where kPassing, it is taken from memory by what uses it: loops whose registers are full would
 // keep a vector of it there.
 template <bool kPassing, int32_t kNumber, class DI>
 HWY_INLINE hn::Vec<DI> Number(DI di) {
   if constexpr (!kPassing) return hn::Set(di, kNumber);
-  static constexpr int32_t kInMemory = kNumber;
-  const int32_t* number = &kInMemory;
+  static constexpr Repeated<kNumber, hn::MaxLanes(DI())> kInMemory;
+  const int32_t* number = kInMemory.lanes;
   __asm__ volatile("" : "+r"(number));
-  return hn::Set(di, *number);
+  return hn::LoadU(di, number);
 }
 
-// DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop.
+// DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop. A tie beside
+// an odd number is made more than a tie, by a bit that decides nothing else.
 template <int kDropped, bool kPassing = false, class DI, class VI = hn::Vec<DI>>
 HWY_INLINE VI AddHalfUlp(DI di, VI bits) {
-  const VI odd = hn::ShiftRight<31>(hn::ShiftLeft<31 - kDropped>(bits));  // -1 or 0: takes no number of its own
-  return hn::Sub(hn::Add(bits, Number<kPassing, (1 << (kDropped - 1)) - 1>(di)), odd);
+  const VI untied = hn::OrAnd(bits, hn::ShiftRight<4>(bits), Number<kPassing, 1 << (kDropped - 4)>(di));
+  return hn::Add(untied, Number<kPassing, (1 << (kDropped - 1)) - 1>(di));
 }
 
 // NaN to +0 and magnitudes above `greatest` (a pattern) to it: what saturation does before any rounding.
@@ -131,17 +140,43 @@ HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), Number<kPassing, kInf | kQuiet>(di), rounded);
 }
 
+// `rounded`, but what is not a number in `v` as it was there, made quiet.
+template <bool kPassing, class D>
+HWY_INLINE hn::Vec<D> KeepNaN(D d, hn::Vec<D> rounded, hn::Vec<D> v) {
+#if HWY_TARGET <= HWY_AVX3
+  // A response for each class of numbers, four bits each: 2 is the quiet one, 0 leaves what there is.
+  constexpr int32_t kQuietOfBoth = 0x22;
+  const auto responses = Number<kPassing, kQuietOfBoth>(PatternTag<D>());
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    return hn::Vec<D>{_mm512_fixupimm_ps(rounded.raw, v.raw, responses.raw, 0)};
+  } else if constexpr (hn::MaxLanes(D()) == 8) {
+    return hn::Vec<D>{_mm256_fixupimm_ps(rounded.raw, v.raw, responses.raw, 0)};
+  } else {
+    return hn::Vec<D>{_mm_fixupimm_ps(rounded.raw, v.raw, responses.raw, 0)};
+  }
+#else
+  const PatternTag<D> di;
+  const auto quiet = hn::Or(hn::BitCast(di, v), Number<kPassing, kQuiet>(di));
+  return hn::IfThenElse(hn::IsNaN(v), hn::BitCast(d, quiet), rounded);
+#endif
+}
+
+// GCC would load what has several uses again for each. Loops whose registers are full it makes worse.
+template <class V>
+HWY_INLINE V LoadedOnce(V v) {
+#if HWY_TARGET <= HWY_AVX3
+  __asm__("" : "+v"(v.raw));
+#endif
+  return v;
+}
+
 template <int kMantissaBits, bool kPassing = false, class D>
 HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
-  constexpr int32_t kUlp = 1 << (23 - kMantissaBits);
   const PatternTag<D> di;
-  const auto bits = hn::BitCast(di, v);
-  // Half an ulp is added but to ties beside an even number.
-  const auto down = hn::Eq(hn::And(bits, Number<kPassing, 2 * kUlp - 1>(di)), Number<kPassing, kUlp / 2>(di));
-  const auto rounded = hn::IfThenElse(down, bits, hn::Add(bits, Number<kPassing, kUlp / 2>(di)));
-  const auto quiet = hn::Or(bits, Number<kPassing, kQuiet>(di));
-  const auto kept = hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), quiet, rounded);
-  return hn::BitCast(d, hn::And(kept, Number<kPassing, -kUlp>(di)));
+  if constexpr (!kPassing) v = LoadedOnce(v);
+  const auto rounded = AddHalfUlp<23 - kMantissaBits, kPassing>(di, hn::BitCast(di, v));
+  const auto kept = hn::BitCast(di, KeepNaN<kPassing>(d, hn::BitCast(d, rounded), v));
+  return hn::BitCast(d, hn::And(kept, Number<kPassing, -(1 << (23 - kMantissaBits))>(di)));
 }
 
 template <class D>
@@ -183,6 +218,23 @@ using Element =
 template <DType kType, class D>
 using ElementTag = hn::Rebind<Element<kType>, D>;
 
+// The upper half of each lane.
+template <class D>
+HWY_INLINE hn::Vec<hn::Rebind<uint16_t, D>> UpperHalves(D /*d*/, Pattern<D> lanes) {
+#if HWY_TARGET <= HWY_AVX3
+  // One instruction, where a shift and Highway's DemoteTo are three.
+  if constexpr (hn::MaxLanes(D()) == 16) {
+    alignas(64) static constexpr uint16_t kUpper[] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
+                                                      33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
+    const __m512i halves = _mm512_permutexvar_epi16(_mm512_load_si512(kUpper), lanes.raw);
+    return {_mm512_castsi512_si256(halves)};
+  }
+#endif
+  const hn::RebindToUnsigned<D> du;
+  const hn::Rebind<uint16_t, D> halves;
+  return hn::DemoteTo(halves, hn::BitCast(PatternTag<D>(), hn::ShiftRight<16>(hn::BitCast(du, lanes))));
+}
+
 template <DType kType, class D>
 HWY_INLINE hn::Vec<D> FromElements(D d, hn::Vec<ElementTag<kType, D>> elements) {
   const PatternTag<D> di;
@@ -219,8 +271,7 @@ HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
   } else if constexpr (kType == DType::kFloat16) {
     return hn::DemoteTo(elements, ToFloat16Bits(d, v));
   } else if constexpr (kType == DType::kBFloat16) {
-    const hn::RebindToUnsigned<D> du;
-    return hn::DemoteTo(elements, hn::BitCast(di, hn::ShiftRight<16>(hn::BitCast(du, ToBFloat16Bits<kPassing>(d, v)))));
+    return UpperHalves(d, ToBFloat16Bits<kPassing>(d, v));
   } else if constexpr (kType == DType::kHiFloat8) {
     return hn::DemoteTo(elements, ToHiFloat8Bits(d, v));
   } else {

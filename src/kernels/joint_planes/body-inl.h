@@ -53,15 +53,16 @@ void JointImages(const JointCall& call) {
         __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
         if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
         source[y] = hn::Zero(d);
-        if constexpr (kWeights) source[y] = JointLoad<kForm>(last, x + y * x_row + i, last_lanes);
+        if constexpr (kWeights) source[y] = JointLoad<kForm, kData>(last, x + y * x_row + i, last_lanes);
         result[y] = kBefore ? hn::LoadU(d, before + y * before_row + i) : hn::Zero(d);
       });
       ahead0 += kCount * (kKeepSteps ? step0 : call.ahead[0].step);
       ahead1 += kCount * (kKeepSteps ? step1 : call.ahead[1].step);
       ahead2 += kCount * (kKeepSteps ? step2 : call.ahead[2].step);
       taps.template Add<kCount>(g + i, g_row, source, result);
-      JointEach<(kData ? kCount : 0)>(
-          [&](auto y) CANOPY_JOINT_LAMBDA { JointStore<kForm>(last, result[y], to + y * to_row + i, last_lanes); });
+      JointEach<(kData ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
+        JointStore<kForm, kWeights>(last, result[y], to + y * to_row + i, last_lanes);
+      });
     };
     int64_t left = call.rows;
     const auto add_rows = [&](auto count) CANOPY_JOINT_LAMBDA {

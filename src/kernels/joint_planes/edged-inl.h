@@ -49,10 +49,10 @@ HWY_INLINE JointVec JointLoadSeen(Mask seen, const cv::FormElement<kForm>* from)
   return cv::FromElements<TypeOf(kForm)>(JointTag(), hn::MaskedLoad(seen, d, from));
 }
 
-template <Form kForm, class Mask>
+template <Form kForm, bool kFull, class Mask>
 HWY_INLINE void JointStoreSeen(JointVec v, Mask seen, cv::FormElement<kForm>* to) {
   const cv::ElementTag<TypeOf(kForm), JointTag> d;
-  hn::BlendedStore(cv::ToElements<TypeOf(kForm), false, true>(JointTag(), v), seen, d, to);
+  hn::BlendedStore(cv::ToElements<TypeOf(kForm), false, kFull>(JointTag(), v), seen, d, to);
 }
 
 template <Form kForm, bool kData, bool kWeights, bool kAdds>
@@ -102,7 +102,7 @@ void JointEdgedRows(const JointCall& call) {
             constexpr bool kNow = y == row + 2 || (row == kFirst && y < row + 2);
             if constexpr (kNow) {
               source[y] =
-                  cv::RoundVec<RoundingOf(kForm), false, true>(d, JointLoadSeen<kForm>(seen[1], x + y * x_row + i));
+                  cv::RoundVec<RoundingOf(kForm), false, kData>(d, JointLoadSeen<kForm>(seen[1], x + y * x_row + i));
             }
           });
           const JointVec gradient =
@@ -112,8 +112,9 @@ void JointEdgedRows(const JointCall& call) {
         };
         taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
         if constexpr (kData) {
-          JointEach<kCount>(
-              [&](auto y) CANOPY_JOINT_LAMBDA { JointStoreSeen<kForm>(result[y], seen[1], written + y * to_row + i); });
+          JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
+            JointStoreSeen<kForm, kWeights>(result[y], seen[1], written + y * to_row + i);
+          });
         }
       }
       if constexpr (!kJointHalf<kForm>) {

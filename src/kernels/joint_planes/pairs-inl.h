@@ -50,14 +50,14 @@ void JointPairRows(const JointCall& call) {
       ahead2 += call.ahead[2].step;
       JointVec source[2], result[2] = {hn::Zero(d), hn::Zero(d)};
       if constexpr (kWeights) {
-        const JointVec a = JointLoad<kForm>(is_last, x + 2 * i, last0);
-        const JointVec b = JointLoad<kForm>(is_last, x + 2 * i + kJointLanes, last1);
+        const JointVec a = JointLoad<kForm, kData>(is_last, x + 2 * i, last0);
+        const JointVec b = JointLoad<kForm, kData>(is_last, x + 2 * i + kJointLanes, last1);
         source[0] = hn::ConcatEven(d, b, a);
         source[1] = hn::ConcatOdd(d, b, a);
       }
       if constexpr (kAdds) {
-        const JointVec a = JointLoad<Form::kFloat32>(is_last, to + 2 * i, last0);
-        const JointVec b = JointLoad<Form::kFloat32>(is_last, to + 2 * i + kJointLanes, last1);
+        const JointVec a = JointLoad<Form::kFloat32, kData>(is_last, to + 2 * i, last0);
+        const JointVec b = JointLoad<Form::kFloat32, kData>(is_last, to + 2 * i + kJointLanes, last1);
         result[0] = hn::ConcatEven(d, b, a);
         result[1] = hn::ConcatOdd(d, b, a);
       }
@@ -72,8 +72,8 @@ void JointPairRows(const JointCall& call) {
             return;
           }
         }
-        JointStore<kForm>(is_last, a, to + 2 * i, last0);
-        JointStore<kForm>(is_last, b, to + 2 * i + kJointLanes, last1);
+        JointStore<kForm, kWeights>(is_last, a, to + 2 * i, last0);
+        JointStore<kForm, kWeights>(is_last, b, to + 2 * i + kJointLanes, last1);
       }
     };
     for (int64_t y = 0; y < call.rows; ++y) {

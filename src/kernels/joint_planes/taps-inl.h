@@ -47,22 +47,28 @@ HWY_INLINE JointVec JointOnce(JointVec loaded) {
 template <Form kForm>
 inline constexpr bool kJointHalf = sizeof(cv::FormElement<kForm>) == 2;
 
-// A vector of a tensor, or of its last one `count` elements, zeros behind. `Last` is a constant.
-template <Form kForm, class Last>
+// A vector of a tensor, or of its last one `count` elements, zeros behind. `Last` is a constant. Where registers are
+// kFull, conversions keep no numbers there.
+template <Form kForm, bool kFull, class Last>
 HWY_INLINE JointVec JointLoad(Last last, const cv::FormElement<kForm>* from, int64_t count) {
+  const JointTag d;
+  JointVec loaded;
   if constexpr (last) {
-    return cv::LoadFormN<kForm>(JointTag(), from, static_cast<size_t>(count));
+    loaded = cv::LoadVecN<TypeOf(kForm)>(d, from, static_cast<size_t>(count));
   } else {
-    return cv::LoadForm<kForm>(JointTag(), from);
+    loaded = cv::LoadVec<TypeOf(kForm)>(d, from);
   }
+  return cv::RoundVec<RoundingOf(kForm), false, kFull>(d, JointOnce(loaded));
 }
 
-template <Form kForm, class Last>
+template <Form kForm, bool kFull, class Last>
 HWY_INLINE void JointStore(Last last, JointVec v, cv::FormElement<kForm>* to, int64_t count) {
+  const cv::ElementTag<TypeOf(kForm), JointTag> d;
+  const auto elements = cv::ToElements<TypeOf(kForm), false, kFull>(JointTag(), v);
   if constexpr (last) {
-    cv::StoreVecN<TypeOf(kForm), false>(JointTag(), v, to, static_cast<size_t>(count));
+    cv::StoreFirst(elements, d, to, static_cast<size_t>(count));
   } else {
-    cv::StoreVec<TypeOf(kForm), false>(JointTag(), v, to);
+    hn::StoreU(elements, d, to);
   }
 }
 
@@ -73,7 +79,7 @@ constexpr int JointSumsAtOnce(int terms, int at_once) { return HWY_MIN(at_once, 
 // masks.
 constexpr int JointSpare(Form form) {
   if (form == Form::kFloat32) return 3;
-  return (form == Form::kBFloat16 ? 8 : 6) + (CANOPY_VECTOR_REGISTERS < 32 ? 1 : 0);
+  return 6 + (CANOPY_VECTOR_REGISTERS < 32 ? 1 : 0);
 }
 
 constexpr bool JointFits(int rows, int columns, int at_once, int spare) {
