@@ -34,9 +34,10 @@ class JointRun {
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
         edged_(direct_ && step.edged_),
+        narrow_(edged_ && step.narrow_),
         in_place_(edged_ && step.in_place_),
         streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
-        kernels_(direct_ ? &kernels::JointPlanes(step.form_) : &kernels::JointPlanes()),
+        kernels_(direct_ ? &kernels::JointPlanes(step.kernels_form_) : &kernels::JointPlanes()),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -47,7 +48,7 @@ class JointRun {
     const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
-      direct_ = edged_ = in_place_ = streams_ = false;
+      direct_ = edged_ = narrow_ = in_place_ = streams_ = false;
       kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
       input_.TakeFiniteOnly();
@@ -313,9 +314,10 @@ class JointRun {
   void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
     const bool pairs = s_.pairs(direct_);
-    const kernels::JointFn kernel = edged_  ? kernels_->edged[what]
-                                    : pairs ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
-                                            : kernels_->kernels[what][pass.rows][pass.columns];
+    const kernels::JointFn kernel = narrow_  ? kernels_->narrow[what]
+                                    : edged_ ? kernels_->edged[what]
+                                    : pairs  ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
+                                             : kernels_->kernels[what][pass.rows][pass.columns];
     if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
     const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
@@ -381,6 +383,7 @@ class JointRun {
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
   bool edged_;                            // the output's gradient has no zeros around it
+  bool narrow_;                           // and rows of one vector
   bool in_place_;                         // nor a sheet
   bool streams_;                          // the input's gradient is written past the caches
   const kernels::JointKernels* kernels_;  // for the form that these are then in

@@ -93,6 +93,12 @@ bool JointStep::FindsEdges(const ConvProblem& problem) const {
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
+bool JointStep::IsNarrow(const ConvProblem& problem) const {
+  const auto what = data() && weights() ? kernels::kJointBoth : data() ? kernels::kJointData : kernels::kJointWeights;
+  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
+  return VectorsOf(1) == 1 && kernels::JointPlanes(read).narrow[what] != nullptr;
+}
+
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
@@ -100,7 +106,9 @@ void JointStep::Lay(const ConvProblem& problem) {
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   edged_ = direct_ && FindsEdges(problem);
-  in_place_ = edged_ && problem.rule.input_rounding == numerics::InputRounding::kNone;
+  narrow_ = edged_ && IsNarrow(problem);
+  in_place_ = narrow_ || (edged_ && problem.rule.input_rounding == numerics::InputRounding::kNone);
+  kernels_form_ = narrow_ ? kernels::convert::FormRead(problem.output.dtype, problem.rule) : form_;
   streams_ = Streams(problem);
 }
 
@@ -193,7 +201,8 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size[1], g.input_size[2], split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
   const int results = (data() ? 1 : 0) + (weights() ? 1 : 0);
-  const double rounded = weights() && !in_place_ ? kRoundWork * vectors : 0;
+  const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
+  const double rounded = weights() && rounds ? kRoundWork * vectors : 0;
   for (const sheets::Pass& pass : passes(direct_)) {
     const double calls = static_cast<double>(bands_) / static_cast<double>(images_);
     const double firsts = pass.first ? std::min(planes, slices) : 0;

@@ -4,9 +4,10 @@
 // summed on the way. Where kernels read and write the types in question themselves, the input is read and its gradient
 // written where they stand; else they lie in sheets too. Under 3x3 kernels over planes of one size the output's
 // gradient then has no zeros around it: it is read where it stands, or, where its numbers are rounded, from a sheet
-// without gaps, for each serves nine products. With a stride, each residue of the input's rows and columns is a plane
-// of its own, but kernels of three columns part even from odd columns in registers. An input plane that meets several
-// output planes, for the kernel has a depth, adds up what each gives.
+// without gaps, for each serves nine products, unless a row is one vector and a kernel rounds it once. With a stride,
+// each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
+// columns in registers. An input plane that meets several output planes, for the kernel has a depth, adds up what each
+// gives.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -56,8 +57,9 @@ class JointStep : public Step {
 
   // Whether results are better written past the caches, and lie in whole lines.
   bool Streams(const ConvProblem& problem) const;
-  // Whether there are kernels that need no zeros around the output's gradient.
+  // Whether there are kernels that need no zeros around the output's gradient, and those that round it themselves.
   bool FindsEdges(const ConvProblem& problem) const;
+  bool IsNarrow(const ConvProblem& problem) const;
 
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
   const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
@@ -74,9 +76,10 @@ class JointStep : public Step {
   std::vector<sheets::Pass> passes_;       // over sheets, or over columns that lie side by side
   std::vector<sheets::Pass> pair_passes_;  // where every second column does, in place
   int64_t lanes_ = 1;
-  kernels::convert::Form form_ = kernels::convert::Form::kOther;
+  kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
   bool edged_ = false;            // the output's gradient has no zeros around it
+  bool narrow_ = false;           // and rows of one vector
   bool in_place_ = false;         // nor a sheet
   bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
   int64_t row_pitch_ = 0;         // of all sheets but those without gaps

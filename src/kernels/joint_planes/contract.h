@@ -70,6 +70,9 @@ using JointFn = void (*)(const JointCall& call);
 // *bias gets the sum of g over the call's positions, unless the form is one that is rounded when it is read. last_lanes
 // is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of kJointEdgedRows; with
 // neither `above` nor `below` there are more than these.
+//
+// A narrow kernel is an edged one for rows of one vector. It reads a row of g once, rounds it as the form says, and
+// gives *bias the sum of what it was before.
 inline constexpr int kJointEdgedRows = 4;
 inline constexpr int kMostStreamedColumns = 256;
 
@@ -95,6 +98,9 @@ struct JointKernels {
 
   // By JointResults; nullptr likewise.
   JointFn edged[3];
+
+  // By JointResults; nullptr where lanes cannot be moved so cheaply.
+  JointFn narrow[3];
 };
 
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has

@@ -55,7 +55,26 @@ HWY_INLINE void JointStoreSeen(JointVec v, Mask seen, cv::FormElement<kForm>* to
   hn::BlendedStore(cv::ToElements<TypeOf(kForm), false, kFull>(JointTag(), v), seen, d, to);
 }
 
-template <Form kForm, bool kData, bool kWeights, bool kAdds>
+// Whether there are kernels of rows of one vector, which get a row's neighbours from its own lanes.
+inline constexpr bool kJointNarrow = HWY_TARGET <= HWY_AVX3;
+
+// What stands one to the right of each lane, and one to the left; zero where nothing does.
+HWY_INLINE JointVec JointFromRight(JointVec v) {
+#if HWY_TARGET <= HWY_AVX3
+  const __m512i lanes = _mm512_castps_si512(v.raw);
+  v.raw = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(0x7FFF, lanes, lanes, 1));
+#endif
+  return v;
+}
+HWY_INLINE JointVec JointFromLeft(JointVec v) {
+#if HWY_TARGET <= HWY_AVX3
+  const __m512i lanes = _mm512_castps_si512(v.raw);
+  v.raw = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(0xFFFE, lanes, lanes, 15));
+#endif
+  return v;
+}
+
+template <Form kForm, bool kData, bool kWeights, bool kAdds, bool kNarrow>
 void JointEdgedRows(const JointCall& call) {
   constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone;
   using Element = cv::FormElement<kForm>;
@@ -64,7 +83,7 @@ void JointEdgedRows(const JointCall& call) {
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
   const Edges edges(static_cast<size_t>(call.last_lanes));
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
-  const int64_t vectors = call.vectors;
+  const int64_t vectors = kNarrow ? 1 : call.vectors;
   JointVec bias = hn::Zero(d);
   // Rows whose results are complete leave together, as whole lines.
   HWY_ALIGN float complete[kJointEdgedRows * kMostStreamedColumns];
@@ -82,7 +101,7 @@ void JointEdgedRows(const JointCall& call) {
       const bool streamed = kData && !kAdds && !kJointHalf<kForm> && kCount == kJointEdgedRows && call.streamed;
       Element* const written = streamed ? reinterpret_cast<Element*>(complete) : to;
       for (int64_t v = 0; v < vectors; ++v) {
-        const typename Edges::Seen& seen = edges.At(v == 0, v + 1 == vectors);
+        const typename Edges::Seen& seen = edges.At(kNarrow || v == 0, kNarrow || v + 1 == vectors);
         const int64_t i = v * kJointLanes;
         JointVec source[kCount], result[kCount];
         JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
@@ -96,6 +115,7 @@ void JointEdgedRows(const JointCall& call) {
         ahead1 += kCount * call.ahead[1].step;
         ahead2 += kCount * call.ahead[2].step;
         constexpr int kFirst = above ? -2 : -1;
+        JointVec centre = hn::Zero(d);
         const auto load = [&](auto row, auto column) CANOPY_JOINT_LAMBDA {
           // A position's input is loaded beside the first of its gradients: registers are short.
           JointEach<(kWeights && column == 0 ? kCount : 0)>([&](auto y) CANOPY_JOINT_LAMBDA {
@@ -105,9 +125,20 @@ void JointEdgedRows(const JointCall& call) {
                   cv::RoundVec<RoundingOf(kForm), false, kData>(d, JointLoadSeen<kForm>(seen[1], x + y * x_row + i));
             }
           });
+          constexpr bool kOwn = row >= -1 && row + 1 < kCount;  // the middle column's are the positions' own
+          if constexpr (kNarrow) {
+            if constexpr (column == 0) {
+              centre = JointOnce(JointLoadSeen<kForm>(seen[1], g + (row + 1) * g_row));
+              if constexpr (kOwn) bias = hn::Add(bias, centre);
+              centre = cv::RoundVec < RoundingOf(kForm), false, kData && kWeights > (d, centre);
+              return JointFromRight(centre);
+            } else {
+              return column == 1 ? centre : JointFromLeft(centre);
+            }
+          }
           const JointVec gradient =
               JointOnce(JointLoadSeen<kForm>(seen[column], g + (row + 1) * g_row + i + 1 - column));
-          if constexpr (!kRounds && column == 1 && row >= -1 && row + 1 < kCount) bias = hn::Add(bias, gradient);
+          if constexpr (!kRounds && column == 1 && kOwn) bias = hn::Add(bias, gradient);
           return gradient;
         };
         taps.template Add<kCount, kFirst, below ? kCount : kCount - 1>(load, source, result);
@@ -142,25 +173,30 @@ void JointEdgedRows(const JointCall& call) {
     });
   }
   if constexpr (kWeights) taps.StoreSums(call);
-  if (!kRounds && call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
+  if ((kNarrow || !kRounds) && call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
 }
 
-template <Form kForm, bool kData, bool kWeights>
+template <Form kForm, bool kData, bool kWeights, bool kNarrow>
 void JointEdged(const JointCall& call) {
   if constexpr (kData && !kJointHalf<kForm>) {
-    if (call.adds) return JointEdgedRows<kForm, kData, kWeights, true>(call);
+    if (call.adds) return JointEdgedRows<kForm, kData, kWeights, true, kNarrow>(call);
   }
-  JointEdgedRows<kForm, kData, kWeights, false>(call);
+  JointEdgedRows<kForm, kData, kWeights, false, kNarrow>(call);
 }
 
 template <Form kForm>
 void FillJointEdged(JointKernels* kernels) {
   if constexpr (JointRowsAtOnce(3, 3, JointSpare(Form::kFloat32)) == kJointEdgedRows) {
-    kernels->edged[kJointBoth] = &JointEdged<kForm, true, true>;
-    kernels->edged[kJointWeights] = &JointEdged<kForm, false, true>;
+    kernels->edged[kJointBoth] = &JointEdged<kForm, true, true, false>;
+    kernels->edged[kJointWeights] = &JointEdged<kForm, false, true, false>;
     if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {
-      kernels->edged[kJointData] = &JointEdged<kForm, true, false>;
+      kernels->edged[kJointData] = &JointEdged<kForm, true, false, false>;
     }
+  }
+  if constexpr (kJointNarrow) {
+    kernels->narrow[kJointBoth] = &JointEdged<kForm, true, true, true>;
+    kernels->narrow[kJointData] = &JointEdged<kForm, true, false, true>;
+    kernels->narrow[kJointWeights] = &JointEdged<kForm, false, true, true>;
   }
 }
 

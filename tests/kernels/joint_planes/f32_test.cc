@@ -127,12 +127,13 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
 
   // Planes of `height` rows of `width`, the rows from `first` to `end` of which are asked for.
   void CheckEdged(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
-                  bool adds = false) const {
+                  bool adds, bool narrow) const {
     const Shape shape{form, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
-    SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", width " + std::to_string(width) + ", from row " +
-                 std::to_string(first) + " of " + std::to_string(height));
+    SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", narrow " + std::to_string(narrow) + ", width " +
+                 std::to_string(width) + ", from row " + std::to_string(first) + " of " + std::to_string(height));
     const bool rounds = RoundingOf(form) != numerics::InputRounding::kNone;
-    const Elements gradient(rounds ? convert::Form::kFloat32 : form, g_), x(form, x_);
+    const convert::Form stored = rounds ? convert::Form::kFloat32 : form;
+    const Elements unrounded(stored, g_), gradient(narrow ? form : stored, g_), x(form, x_);
     Elements result(form, std::vector<float>(kResults, -5));
     std::vector<float> sums(static_cast<size_t>(9 * lanes_), 1);
     float bias = 1;
@@ -143,7 +144,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     call.below = end < height;
     call.bias = &bias;
     call.adds = adds;
-    JointPlanes(form).edged[what](call);
+    (narrow ? JointPlanes(form).narrow : JointPlanes(form).edged)[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     double expected_bias = 1;
     for (int64_t i = 0; i < call.images * (end - first) * width; ++i) {
@@ -160,12 +161,25 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
           expected_sums[t * lanes_ + w % lanes_] += x.Read(kFirstX + n * kXImage + y * x_row() + w) * met;
         }
       }
-      if (!rounds) expected_bias += g(y, w);
+      if (narrow || !rounds) expected_bias += unrounded.Read(kFirstG + n * kGImage + y * g_row() + w);
       if (what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + w] = sum;
     }
     ExpectResults(form, result, expected);
     for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
     ASSERT_NEAR(bias, expected_bias, 1e-3);
+  }
+
+  // Every number of rows left over, at all places of a plane.
+  void CheckEdgedHeights(convert::Form form, JointResults what, int64_t width, bool narrow) const {
+    const bool adds = TypeOf(form) == numerics::DType::kFloat32 && what != kJointWeights;
+    for (const int64_t height : {5, 6, 7, 8, 9, 14}) {
+      CheckEdged(form, what, height, width, 0, height, false, narrow);
+      CheckEdged(form, what, height, width, 0, kJointEdgedRows, false, narrow);
+      CheckEdged(form, what, height, width, kJointEdgedRows, height, false, narrow);
+      if (adds) CheckEdged(form, what, height, width, 0, height, true, narrow);
+      if (HasFatalFailure()) return;
+    }
+    CheckEdged(form, what, 14, width, kJointEdgedRows, 3 * kJointEdgedRows, false, narrow);
   }
 
   // Results whose rows begin `row` floats apart, written past the caches and not: the same bits, and no others.
@@ -260,16 +274,21 @@ TEST_P(JointPlanesTest, EdgedGiveWhatTheFormulaSaysAndTouchNothingElse) {
         continue;
       }
       ASSERT_NE(JointPlanes(form).edged[what], nullptr);
-      const bool adds = TypeOf(form) == numerics::DType::kFloat32 && what != kJointWeights;
       for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
-        for (const int64_t height : {5, 6, 7, 8, 9, 14}) {  // every number of rows left over
-          CheckEdged(form, what, height, width, 0, height);
-          CheckEdged(form, what, height, width, 0, kJointEdgedRows);
-          CheckEdged(form, what, height, width, kJointEdgedRows, height);
-          if (adds) CheckEdged(form, what, height, width, 0, height, true);
-          if (HasFatalFailure()) return;
-        }
-        CheckEdged(form, what, 14, width, kJointEdgedRows, 3 * kJointEdgedRows);
+        CheckEdgedHeights(form, what, width, false);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(JointPlanesTest, NarrowRoundWhatTheyReadAndSumWhatItWas) {
+  if (kernels_.narrow[kJointBoth] == nullptr) GTEST_SKIP() << "they need lanes that move";
+  for (const convert::Form form : kReadForms) {
+    for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
+      for (const int64_t width : {1, 2, lanes_ - 1, lanes_}) {
+        CheckEdgedHeights(form, what, width, true);
+        if (HasFatalFailure()) return;
       }
     }
   }
@@ -281,8 +300,9 @@ TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
     for (const int width : {4, 2 * lanes_ - 4, 2 * lanes_}) {  // four rows are whole lines
       for (const int64_t height : {5, 8, 14}) {
         const int vectors = (width + lanes_ - 1) / lanes_;
-        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, vectors, false, false}, kernels_.edged[what],
-                      width - (vectors - 1) * lanes_, width);
+        const bool narrow = vectors == 1 && kernels_.narrow[what] != nullptr;
+        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, vectors, false, false},
+                      (narrow ? kernels_.narrow : kernels_.edged)[what], width - (vectors - 1) * lanes_, width);
       }
     }
     for (const int width : {16, 32, 48}) {
