@@ -34,11 +34,8 @@ class DataRun {
       weight_.TakeFiniteOnly();
       pack();
     }
-    const int64_t bands = s_.bands_, depths = s_.depth_blocks_;
-    exec::ParallelFor(g_.batch * blocks * depths * bands, serial, [&](int64_t index, int worker) {
-      Job({index / (bands * depths * blocks), index / (bands * depths) % blocks, index / bands % depths * s_.depths_,
-           index % bands * s_.rows_},
-          results_.Of<float>(worker));
+    exec::ParallelFor(g_.batch * blocks * s_.depth_blocks_ * s_.bands_, serial, [&](int64_t index, int worker) {
+      Job(PieceAt(index), PieceAt(index + 1), results_.Of<float>(worker));
     });
     if (nonfinite) AddNonfiniteWeightTerms(p_, kBackwardData, b_, serial);
   }
@@ -47,6 +44,12 @@ class DataRun {
   struct Piece {
     int64_t image, block, depth, row;  // of depths and rows the first
   };
+
+  Piece PieceAt(int64_t index) const {
+    const int64_t bands = s_.bands_, depths = s_.depth_blocks_, blocks = g_.groups * s_.blocks_;
+    return {index / (bands * depths * blocks), index / (bands * depths) % blocks, index / bands % depths * s_.depths_,
+            index % bands * s_.rows_};
+  }
 
   int64_t Group(int64_t block) const { return block / s_.blocks_; }
   int64_t FirstInput(int64_t block) const { return block % s_.blocks_ * s_.block_; }
@@ -74,22 +77,46 @@ class DataRun {
     }
   }
 
-  void Job(const Piece& piece, float* results) const {
+  // `next` is the piece that this thread serves next, as a rule.
+  void Job(const Piece& piece, const Piece& next, float* results) const {
     std::memset(results, 0, static_cast<size_t>(s_.ResultFloats()) * sizeof(float));
     const int64_t depths = std::min(s_.depths_, g_.input_size[0] - piece.depth);
+    const auto& slices = s_.slices_;
     for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) {
+      const int64_t k_after = k + s_.chunk_;
+      const int64_t after = k_after < s_.output_channels_ ? SourceOf(piece, k_after, 0, slices.front())
+                                                          : SourceOf(next, 0, 0, slices.front());
       for (int64_t z = 0; z < depths; ++z) {
-        for (const Slice& slice : s_.slices_) AddSlice(piece, k, z, slice, results);
+        for (size_t i = 0; i < slices.size(); ++i) {
+          const int64_t ahead = i + 1 < slices.size() ? SourceOf(piece, k, z, slices[i + 1])
+                                : z + 1 < depths      ? SourceOf(piece, k, z + 1, slices.front())
+                                                      : after;
+          AddSlice(piece, k, z, slices[i], ahead, results);
+        }
       }
     }
     for (int64_t z = 0; z < depths; ++z) Store(piece, z, results + z * s_.block_ * s_.rows_ * s_.pitch_);
   }
 
-  void AddSlice(const Piece& piece, int64_t k, int64_t z, const Slice& slice, float* results) const {
+  // Of the output: the row, which may be in the padding, and the depth that meet a piece's first under a slice's first
+  // tap, and the offset where that row of output channel k begins.
+  int64_t RowOf(const Piece& piece, const Slice& slice) const {
+    return piece.row + g_.pad_begin[1] - (g_.kernel[1] - 1) + slice.first_row;
+  }
+  int64_t DepthOf(const Piece& piece, int64_t z, const Slice& slice) const {
+    return piece.depth + z + g_.pad_begin[0] - slice.depth * g_.dilation[0];
+  }
+  int64_t SourceOf(const Piece& piece, int64_t k, int64_t z, const Slice& slice) const {
     const auto& strides = p_.output.strides;
-    const int64_t depth = piece.depth + z + g_.pad_begin[0] - slice.depth * g_.dilation[0];
+    return piece.image * strides[0] + (Group(piece.block) * s_.output_channels_ + k) * strides[1] +
+           DepthOf(piece, z, slice) * strides[2] + RowOf(piece, slice) * strides[3];
+  }
+
+  // What begins at `ahead` is read next.
+  void AddSlice(const Piece& piece, int64_t k, int64_t z, const Slice& slice, int64_t ahead, float* results) const {
+    const auto& strides = p_.output.strides;
+    const int64_t depth = DepthOf(piece, z, slice), row = RowOf(piece, slice);
     if (depth < 0 || depth >= g_.output_size[0]) return;
-    const int64_t row = piece.row + g_.pad_begin[1] - (g_.kernel[1] - 1) + slice.first_row;
     const int64_t wanted = std::min(s_.rows_, g_.input_size[1] - piece.row) + slice.rows - 1;
     kernels::RowSumsCall call{};
     call.source_channel = strides[1];
@@ -103,9 +130,8 @@ class DataRun {
     call.row_end = std::min(wanted, g_.output_size[1] - row);
     if (call.row_begin >= call.row_end) return;
     const bool rows = call.row_begin == 0 && call.row_end == s_.rows_ + slice.rows - 1;
-    const int64_t offset = piece.image * strides[0] + (Group(piece.block) * s_.output_channels_ + k) * strides[1] +
-                           depth * strides[2] + row * strides[3];
-    AskForPages(offset + call.sources * strides[1], call.sources);
+    AskForPages(ahead, call.sources);
+    const int64_t offset = SourceOf(piece, k, z, slice), rows_before = (slice.rows - 1) * strides[3];
     const int64_t lanes = s_.kernels_.lanes;
     for (int64_t tile = 0; tile < s_.tiles_; ++tile) {
       const int64_t column = tile * lanes + g_.pad_begin[2] - (g_.kernel[2] - 1);
@@ -113,18 +139,13 @@ class DataRun {
       call.lane_end = g_.output_size[2] - column;
       const bool inside = call.lane_begin <= 0 && call.lane_end >= lanes + call.columns - 1;
       call.source = output_ + offset + column;
-      call.ahead = Ahead(offset + (slice.rows - 1) * strides[3] + column, tile, call.sources);
+      // Two tiles on, and of the rows only those that the band before did not read.
+      constexpr int64_t kTiles = 2;
+      const bool same_rows = tile + kTiles < s_.tiles_;
+      call.ahead = output_ + (same_rows ? offset : ahead - s_.tiles_ * lanes) + kTiles * lanes + column + rows_before;
       call.result = results + z * s_.block_ * call.result_channel + tile * lanes;
       (!rows ? s_.kernels_.edge : inside ? s_.kernels_.inside : s_.kernels_.sides)[s_.block_][slice.rows](call);
     }
-  }
-
-  // Two tiles on; behind a row's end the next channels'.
-  const float* Ahead(int64_t offset, int64_t tile, int64_t sources) const {
-    constexpr int64_t kTiles = 2;
-    const int64_t lanes = s_.kernels_.lanes;
-    if (tile + kTiles < s_.tiles_) return output_ + offset + kTiles * lanes;
-    return output_ + offset + (kTiles - s_.tiles_) * lanes + sources * p_.output.strides[1];
   }
 
   // Requests for what lies in a page that the processor has not looked up are dropped, so each page is asked for early,

@@ -15,9 +15,9 @@ constexpr int64_t kMostTerms = 256;          // of one call: FP32 sums stay shor
 constexpr int64_t kResultFloats = 48 << 10;  // 192 KiB of a 1 MiB L2
 
 // In units of Step::Work.
-constexpr double kEfficiency[] = {0, 0.45, 0.58, 0.66, 0.66};  // by channels
-constexpr double kWorkARowVector = 0.5;                        // of output, from memory, for each slice
-constexpr double kWorkAFarVector = 20;                         // the least, of one that waits for memory
+constexpr double kEfficiency[] = {0, 0.85, 0.93, 0.95, 0.86};  // by channels
+constexpr double kWorkARowVector = 2.5;                        // of output, from memory, for each slice
+constexpr double kWorkAFarVector = 15.5;                       // the least, of one that waits for memory
 constexpr double kWorkACall = 100;
 constexpr double kWorkAStore = 2;
 constexpr double kWorkAPackedWeight = 4;

@@ -32,6 +32,7 @@ inline constexpr int64_t kRowLanes = static_cast<int64_t>(hn::MaxLanes(RowTag())
 // Lanes [begin, end) of vectors of memory, 0 elsewhere; nothing else is read. Beyond the vector's ends all are meant.
 class PresentLanes {
  public:
+  PresentLanes() = default;
   HWY_INLINE PresentLanes(int64_t begin, int64_t end)
       : begin_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, begin))), end_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, end))) {
 #if !CANOPY_LOADS_READ_ALL
@@ -52,7 +53,7 @@ class PresentLanes {
   }
 
  private:
-  int64_t begin_, end_;
+  int64_t begin_ = 0, end_ = 0;
 #if !CANOPY_LOADS_READ_ALL
   hn::Mask<RowTag> mask_;
 #endif
@@ -74,6 +75,12 @@ void SumRows(const RowSumsCall& call) {
   }
   const int64_t source_row = call.source_row, columns = call.columns, source_channel = call.source_channel;
   [[maybe_unused]] const int64_t row_begin = call.row_begin, row_end = call.row_end;
+  // Of the first columns; those of more than these are worked out each time.
+  constexpr int64_t kKept = 8;
+  PresentLanes kept[kKept];
+  for (int64_t j = 0; kEdge != Edge::kNone && j < HWY_MIN(columns, kKept); ++j) {
+    kept[j] = PresentLanes(call.lane_begin - j, call.lane_end - j);
+  }
   const float *source = call.source, *ahead = call.ahead, *weights = call.weights;
   for (int64_t k = 0; k < call.sources; ++k, source += source_channel, ahead += source_channel) {
     const float* line = ahead;
@@ -87,7 +94,7 @@ void SumRows(const RowSumsCall& call) {
         for (int c = 0; c < kChannels; ++c) factor[i][c] = hn::Set(d, *weights++);
       }
       const float* at = source + j;
-      const PresentLanes lanes(call.lane_begin - j, call.lane_end - j);
+      const PresentLanes lanes = j < kKept ? kept[j] : PresentLanes(call.lane_begin - j, call.lane_end - j);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows + kTaps - 1; ++i, at += source_row) {
         if (kEdge == Edge::kRowsAndLanes && (i < row_begin || i >= row_end)) continue;
