@@ -33,6 +33,7 @@ constexpr double kEfficiency = 0.95;  // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;
 constexpr double kWorkACopiedPixel = 0.2;  // by the first row panel's tiles
 constexpr double kWorkAConvertedElem = 0.7;
+constexpr double kWorkAPairedElem = 0.4;  // of 16 bits, for dot products
 constexpr double kWorkAnAddedVector = 4;  // of products, to the sums
 constexpr double kWorkAnAddedRow = 40;
 constexpr double kWorkAStore = 2;        // clearing and storing one sum
@@ -121,7 +122,10 @@ void DataStep::CountWork(const ConvProblem& problem) {
   const double blocks = static_cast<double>(blocks_), chunks = static_cast<double>(CeilDiv(output_channels_, chunk_));
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
-  const double pixel = !plain ? kWorkAConvertedElem : row_panels(this->columns()) > 1 ? kWorkACopiedPixel : 0;
+  const double pixel = dot_rate_ > 0                     ? kWorkAPairedElem
+                       : !plain                          ? kWorkAConvertedElem
+                       : row_panels(this->columns()) > 1 ? kWorkACopiedPixel
+                                                         : 0;
   const double results = static_cast<double>(input_channels_ * g.input_size[0] * g.input_size[1] * g.input_size[2]);
   const double terms = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(output_channels_)) : outputs;
   work_ = vectors * columns * terms / kEfficiency + pixels * outputs * blocks * pixel +

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "conv/problem.h"
+#include "kernels/convert/forms.h"
 
 namespace canopy::conv::pixel_rows {
 namespace {
@@ -25,10 +26,8 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
     if (axis > 0 && g.dilation[axis] != 1 && g.kernel[axis] > 1) return "the kernel is dilated within planes";
     if (g.output_size[axis] == 0) return "there is no output";
   }
-  if (problem.output.dtype != numerics::DType::kFloat32 ||
-      problem.rule.input_rounding != numerics::InputRounding::kNone) {
-    return "output is not read as FP32";
-  }
+  if (kernels::convert::FormRead(problem.output.dtype, problem.rule) == kernels::convert::Form::kOther)
+    return "no kernel reads output of this type and rule";
   if (problem.output.strides[4] != 1) return "output pixels of a row do not lie side by side";
   return "";
 }

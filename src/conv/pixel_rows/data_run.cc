@@ -19,7 +19,8 @@ class DataRun {
         b_(buffers),
         packed_(packed),
         results_(results),
-        output_(static_cast<const float*>(buffers.output)),
+        output_(static_cast<const char*>(buffers.output)),
+        bytes_(numerics::ElementBytes(p_.output.dtype)),
         weight_(buffers.weight, p_.weight.dtype, p_.rule),
         result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {}
 
@@ -138,11 +139,12 @@ class DataRun {
       call.lane_begin = -column;
       call.lane_end = g_.output_size[2] - column;
       const bool inside = call.lane_begin <= 0 && call.lane_end >= lanes + call.columns - 1;
-      call.source = output_ + offset + column;
+      call.source = output_ + (offset + column) * bytes_;
       // Two tiles on, and of the rows only those that the band before did not read.
       constexpr int64_t kTiles = 2;
       const bool same_rows = tile + kTiles < s_.tiles_;
-      call.ahead = output_ + (same_rows ? offset : ahead - s_.tiles_ * lanes) + kTiles * lanes + column + rows_before;
+      const int64_t begin = same_rows ? offset : ahead - s_.tiles_ * lanes;
+      call.ahead = output_ + (begin + kTiles * lanes + column + rows_before) * bytes_;
       call.result = results + z * s_.block_ * call.result_channel + tile * lanes;
       (!rows ? s_.kernels_.edge : inside ? s_.kernels_.inside : s_.kernels_.sides)[s_.block_][slice.rows](call);
     }
@@ -152,9 +154,9 @@ class DataRun {
   // for the look-up's sake.
   void AskForPages(int64_t offset, int64_t sources) const {
     for (int64_t k = 0; k < sources; ++k) {
-      const float* at = output_ + offset + k * p_.output.strides[1];
+      const char* at = output_ + (offset + k * p_.output.strides[1]) * bytes_;
       __builtin_prefetch(at);
-      __builtin_prefetch(at + s_.rows_ * p_.output.strides[3]);
+      __builtin_prefetch(at + s_.rows_ * p_.output.strides[3] * bytes_);
     }
   }
 
@@ -178,7 +180,8 @@ class DataRun {
   const Buffers& b_;
   float* packed_;
   plan::Shares results_;
-  const float* output_;
+  const char* output_;
+  int64_t bytes_;  // of an element of it
   LineReader weight_;
   LineWriter result_;
 };

@@ -18,6 +18,7 @@ constexpr int64_t kResultFloats = 48 << 10;  // 192 KiB of a 1 MiB L2
 constexpr double kEfficiency[] = {0, 0.85, 0.93, 0.95, 0.86};  // by channels
 constexpr double kWorkARowVector = 2.5;                        // of output, from memory, for each slice
 constexpr double kWorkAFarVector = 15.5;                       // the least, of one that waits for memory
+constexpr double kWorkARounding = 2.6;                         // of a vector of output, each time that it is read
 constexpr double kWorkACall = 100;
 constexpr double kWorkAStore = 2;
 constexpr double kWorkAPackedWeight = 4;
@@ -25,7 +26,8 @@ constexpr double kWorkAJob = 1000;
 
 }  // namespace
 
-DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : kernels_(kernels::RowSums()) {
+DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : kernels_(kernels::RowSums(kernels::convert::FormRead(problem.output.dtype, problem.rule))) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
@@ -49,7 +51,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) : 
   packed_handle_ = ledger->Book("packed weights", packed.ok() ? packed.value() : -1);
   scratch_handle_ =
       ledger->BookEach("results", ResultFloats() * static_cast<int64_t>(sizeof(float)), exec::ThreadCount());
-  CountWork(g);
+  CountWork(problem);
 }
 
 void DataStep::ListSlices(const Geometry& g) {
@@ -64,13 +66,18 @@ void DataStep::ListSlices(const Geometry& g) {
   }
 }
 
-void DataStep::CountWork(const Geometry& g) {
+void DataStep::CountWork(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
   const double scale = static_cast<double>(kernels_.lanes) / kWorkLanes;
   const double calls = static_cast<double>(g.batch * g.input_size[0] * bands_ * tiles_ * blocks_) *
                        static_cast<double>(CeilDiv(output_channels_, chunk_));
   const double vectors = static_cast<double>(g.batch * g.input_size[0] * bands_ * rows_ * tiles_ * blocks_) * scale;
   const double outputs = static_cast<double>(output_channels_), slices = static_cast<double>(slices_.size());
-  const double vector = static_cast<double>(taps_ * block_) / kEfficiency[block_] + slices * kWorkARowVector;
+  double vector = static_cast<double>(taps_ * block_) / kEfficiency[block_] + slices * kWorkARowVector;
+  if (problem.rule.input_rounding != numerics::InputRounding::kNone) {
+    vector += static_cast<double>(taps_) / static_cast<double>(g.kernel[1]) * kWorkARounding *
+              (1 + static_cast<double>(g.kernel[1] - 1) / static_cast<double>(rows_));
+  }
   work_ = vectors * outputs * std::max(vector, kWorkAFarVector) + calls * slices * kWorkACall +
           vectors * static_cast<double>(block_) * kWorkAStore * 4 +
           outputs * static_cast<double>(input_channels_ * taps_) * kWorkAPackedWeight +

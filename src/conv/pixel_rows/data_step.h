@@ -36,7 +36,7 @@ class DataStep : public Step {
   friend class DataRun;
 
   void ListSlices(const Geometry& geometry);
-  void CountWork(const Geometry& geometry);
+  void CountWork(const ConvProblem& problem);
 
   int64_t BlockFloats() const { return block_ * taps_ * output_channels_; }  // of packed weights
   int64_t ResultFloats() const { return depths_ * block_ * rows_ * pitch_; }

@@ -11,12 +11,15 @@
 
 #include <atomic>
 
+#include "kernels/convert/convert-inl.h"
 #include "kernels/row_sums/contract.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace cv = convert::HWY_NAMESPACE;
+using convert::Form;
 
 using RowTag = hn::CappedTag<float, 16>;
 using RowVec = hn::Vec<RowTag>;
@@ -30,32 +33,36 @@ inline constexpr int64_t kRowLanes = static_cast<int64_t>(hn::MaxLanes(RowTag())
 #endif
 
 // Lanes [begin, end) of vectors of memory, 0 elsewhere; nothing else is read. Beyond the vector's ends all are meant.
+template <Form kForm>
 class PresentLanes {
  public:
+  using Element = cv::FormElement<kForm>;
+  using Elements = cv::ElementTag<TypeOf(kForm), RowTag>;
+
   PresentLanes() = default;
   HWY_INLINE PresentLanes(int64_t begin, int64_t end)
       : begin_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, begin))), end_(HWY_MIN(kRowLanes, HWY_MAX(int64_t{0}, end))) {
 #if !CANOPY_LOADS_READ_ALL
-    const RowTag d;
+    const Elements d;
     mask_ = hn::AndNot(hn::FirstN(d, static_cast<size_t>(begin_)), hn::FirstN(d, static_cast<size_t>(end_)));
 #endif
   }
 
-  HWY_INLINE RowVec Load(const float* from) const {
-    const RowTag d;
+  HWY_INLINE RowVec Load(const Element* from) const {
+    const Elements d;
 #if CANOPY_LOADS_READ_ALL
-    HWY_ALIGN float lanes[kRowLanes] = {};
+    HWY_ALIGN Element lanes[kRowLanes] = {};
     for (int64_t i = begin_; i < end_; ++i) lanes[i] = from[i];
-    return hn::Load(d, lanes);
+    return cv::FromElements<TypeOf(kForm)>(RowTag(), hn::Load(d, lanes));
 #else
-    return hn::MaskedLoad(mask_, d, from);
+    return cv::FromElements<TypeOf(kForm)>(RowTag(), hn::MaskedLoad(mask_, d, from));
 #endif
   }
 
  private:
   int64_t begin_ = 0, end_ = 0;
 #if !CANOPY_LOADS_READ_ALL
-  hn::Mask<RowTag> mask_;
+  hn::Mask<Elements> mask_;
 #endif
 };
 
@@ -64,8 +71,10 @@ class PresentLanes {
 // What a kernel checks.
 enum class Edge { kNone, kLanes, kRowsAndLanes };
 
-template <int kChannels, int kTaps, int kRows, Edge kEdge>
+template <Form kForm, int kChannels, int kTaps, int kRows, Edge kEdge>
 void SumRows(const RowSumsCall& call) {
+  using Element = cv::FormElement<kForm>;
+  using Lanes = PresentLanes<kForm>;
   const RowTag d;
   RowVec acc[kRows][kChannels];
 #pragma GCC unroll 8
@@ -77,13 +86,14 @@ void SumRows(const RowSumsCall& call) {
   [[maybe_unused]] const int64_t row_begin = call.row_begin, row_end = call.row_end;
   // Of the first columns; those of more than these are worked out each time.
   constexpr int64_t kKept = 8;
-  PresentLanes kept[kKept];
+  Lanes kept[kKept];
   for (int64_t j = 0; kEdge != Edge::kNone && j < HWY_MIN(columns, kKept); ++j) {
-    kept[j] = PresentLanes(call.lane_begin - j, call.lane_end - j);
+    kept[j] = Lanes(call.lane_begin - j, call.lane_end - j);
   }
-  const float *source = call.source, *ahead = call.ahead, *weights = call.weights;
+  const Element *source = static_cast<const Element*>(call.source), *ahead = static_cast<const Element*>(call.ahead);
+  const float* weights = call.weights;
   for (int64_t k = 0; k < call.sources; ++k, source += source_channel, ahead += source_channel) {
-    const float* line = ahead;
+    const Element* line = ahead;
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r, line += source_row) __builtin_prefetch(line, 0, 3);
     for (int64_t j = 0; j < columns; ++j) {
@@ -93,13 +103,14 @@ void SumRows(const RowSumsCall& call) {
 #pragma GCC unroll 4
         for (int c = 0; c < kChannels; ++c) factor[i][c] = hn::Set(d, *weights++);
       }
-      const float* at = source + j;
-      const PresentLanes lanes = j < kKept ? kept[j] : PresentLanes(call.lane_begin - j, call.lane_end - j);
+      const Element* at = source + j;
+      const Lanes lanes = j < kKept ? kept[j] : Lanes(call.lane_begin - j, call.lane_end - j);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows + kTaps - 1; ++i, at += source_row) {
         if (kEdge == Edge::kRowsAndLanes && (i < row_begin || i >= row_end)) continue;
-        const RowVec x = kEdge == Edge::kNone ? hn::LoadU(d, at) : lanes.Load(at);
+        const RowVec loaded = kEdge == Edge::kNone ? cv::LoadVec<TypeOf(kForm)>(d, at) : lanes.Load(at);
         std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each tap
+        const RowVec x = cv::RoundVec<RoundingOf(kForm), false, true>(d, loaded);
 #pragma GCC unroll 3
         for (int t = 0; t < kTaps; ++t) {
 #pragma GCC unroll 4
@@ -122,15 +133,16 @@ void SumRows(const RowSumsCall& call) {
 
 // ---- the list ------------------------------------------------------------------------------------------------------
 
-template <int kChannels, int kRows, int kTaps>
+template <Form kForm, int kChannels, int kRows, int kTaps>
 void FillRowSums(RowSumKernels* kernels) {
-  kernels->inside[kChannels][kTaps] = &SumRows<kChannels, kTaps, kRows, Edge::kNone>;
-  kernels->sides[kChannels][kTaps] = &SumRows<kChannels, kTaps, kRows, Edge::kLanes>;
-  kernels->edge[kChannels][kTaps] = &SumRows<kChannels, kTaps, kRows, Edge::kRowsAndLanes>;
-  if constexpr (kTaps > 1) FillRowSums<kChannels, kRows, kTaps - 1>(kernels);
+  kernels->inside[kChannels][kTaps] = &SumRows<kForm, kChannels, kTaps, kRows, Edge::kNone>;
+  kernels->sides[kChannels][kTaps] = &SumRows<kForm, kChannels, kTaps, kRows, Edge::kLanes>;
+  kernels->edge[kChannels][kTaps] = &SumRows<kForm, kChannels, kTaps, kRows, Edge::kRowsAndLanes>;
+  if constexpr (kTaps > 1) FillRowSums<kForm, kChannels, kRows, kTaps - 1>(kernels);
 }
 
-inline const RowSumKernels& RowSumsOfTarget() {
+template <Form kForm>
+const RowSumKernels& RowSumsOfTarget() {
   static const struct Table {
     RowSumKernels kernels{};
     Table() {
@@ -140,7 +152,7 @@ inline const RowSumKernels& RowSumsOfTarget() {
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) {       \
     kernels.rows[channels] = row_count;                       \
     kernels.most_taps[channels] = most;                       \
-    FillRowSums<channels, row_count, most>(&kernels);         \
+    FillRowSums<kForm, channels, row_count, most>(&kernels);  \
   }
 #include "kernels/row_sums/kernels.inc"
 #undef CANOPY_ROW_SUMS

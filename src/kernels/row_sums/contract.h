@@ -5,17 +5,20 @@
 // for the kernel's channels, rows and taps and 0 <= l < lanes. Rows r + i outside [row_begin, row_end) are absent: they
 // are not read, and have no terms. So are columns j + l outside [lane_begin, lane_end), but that weights are multiplied
 // by 0 there. Terms are added in the order of (k, j, r + i) with one fused multiply-add each, where the instruction set
-// has it, to a sum started at 0, which is added to the result last. Any alignment.
+// has it, to a sum started at 0, which is added to the result last. Sources are of the type of the form that the kernel
+// was asked for, and rounded as it says. Any alignment.
 #ifndef CANOPY_KERNELS_ROW_SUMS_CONTRACT_H_
 #define CANOPY_KERNELS_ROW_SUMS_CONTRACT_H_
 
 #include <cstdint>
 
+#include "kernels/convert/forms.h"
+
 namespace canopy::kernels {
 
 struct RowSumsCall {
-  const float* source;
-  int64_t source_channel, source_row;
+  const void* source;
+  int64_t source_channel, source_row;  // in elements
   int64_t sources, columns;
   const float* weights;
   float* result;
@@ -24,7 +27,7 @@ struct RowSumsCall {
   int64_t lane_begin, lane_end;  // kernels for edges and sides only
   // What later calls read, brought to the cache meanwhile: a line a source and row, apart like the source's. A hint:
   // any address will do.
-  const float* ahead;
+  const void* ahead;
 };
 
 using RowSumsFn = void (*)(const RowSumsCall& call);
@@ -39,8 +42,8 @@ struct RowSumKernels {
   RowSumsFn edge[kMostChannels + 1][kMostTaps + 1];
 };
 
-// The kernels for the best instruction set that this processor has.
-const RowSumKernels& RowSums();
+// The kernels for the best instruction set that this processor has. REQUIRES: not kOther.
+const RowSumKernels& RowSums(convert::Form form = convert::Form::kFloat32);
 
 }  // namespace canopy::kernels
 

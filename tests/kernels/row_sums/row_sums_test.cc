@@ -9,6 +9,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/row_sums/contract.h"
+#include "tests/kernels/elements.h"
 
 namespace canopy::kernels {
 namespace {
@@ -22,26 +23,24 @@ struct Edges {
 // Steps that differ from one another, so that a mix-up of two shows; what is absent is NaN.
 class Field {
  public:
-  Field(const RowSumKernels& kernels, int channels, int taps, Kind kind, const Edges& edges)
-      : channels_(channels), taps_(taps), rows_(kernels.rows[channels]), lanes_(kernels.lanes) {
+  Field(convert::Form form, int channels, int taps, int64_t columns, Kind kind, const Edges& edges)
+      : channels_(channels), taps_(taps), rows_(RowSums(form).rows[channels]), lanes_(RowSums(form).lanes) {
     std::mt19937 random(7);
     std::uniform_real_distribution<float> real(-1, 1);
-    source.assign(9000, 0);
+    std::vector<float> source(9000);
     weights.assign(500, 0);
     result.assign(9000, 0);
     for (std::vector<float>* values : {&source, &weights, &result}) {
       for (float& value : *values) value = real(random);
     }
-    call.source = source.data() + 40;
-    call.source_channel = 23 * (lanes_ + 7);
-    call.source_row = lanes_ + 7;
+    call.source_channel = 23 * (lanes_ + 15);
+    call.source_row = lanes_ + 15;
     call.sources = 3;
-    call.columns = 4;
+    call.columns = columns;
     call.weights = weights.data();
     call.result = result.data() + 9;
     call.result_channel = 19 * lanes_ + 3;
     call.result_row = lanes_ + 1;
-    call.ahead = source.data();
     call.row_begin = kind == Kind::kEdge ? edges.row_begin : 0;
     call.row_end = kind == Kind::kEdge ? edges.row_end : rows_ + taps_ - 1;
     call.lane_begin = kind == Kind::kInside ? 0 : edges.lane_begin;
@@ -49,10 +48,13 @@ class Field {
     for (int64_t k = 0; k < call.sources; ++k) {
       for (int64_t r = 0; r < rows_ + taps_ - 1; ++r) {
         for (int64_t l = 0; l < lanes_ + call.columns - 1; ++l) {
-          if (!Present(r, l)) source[40 + k * call.source_channel + r * call.source_row + l] = std::nanf("");
+          if (!Present(r, l)) source[kFirst + k * call.source_channel + r * call.source_row + l] = std::nanf("");
         }
       }
     }
+    source_ = Elements(form, source);
+    call.source = source_.data() + kFirst * source_.size();
+    call.ahead = source_.data();
   }
 
   bool Present(int64_t row, int64_t lane) const {
@@ -74,7 +76,7 @@ class Field {
   }
 
   RowSumsCall call{};
-  std::vector<float> source, weights, result;
+  std::vector<float> weights, result;
 
  private:
   float Sum(int c, int r, int l, bool fused) const {
@@ -84,7 +86,7 @@ class Field {
         for (int i = 0; i < taps_; ++i) {
           if (!Present(r + i, l + j)) continue;
           const float weight = weights[((k * call.columns + j) * taps_ + i) * channels_ + c];
-          const float x = source[40 + k * call.source_channel + (r + i) * call.source_row + j + l];
+          const float x = source_.Read(kFirst + k * call.source_channel + (r + i) * call.source_row + j + l);
           sum = fused ? std::fma(weight, x, sum) : weight * x + sum;
         }
       }
@@ -92,32 +94,39 @@ class Field {
     return sum;
   }
 
+  static constexpr int64_t kFirst = 40;
+  Elements source_{convert::Form::kFloat32, {}};
   int channels_, taps_, rows_, lanes_;
 };
+
+void CheckKernels(convert::Form form, int channels, int taps, int64_t columns) {
+  const RowSumKernels& kernels = RowSums(form);
+  const std::string name = kernels.target;
+  const bool fused = name != "SSE4" && name != "SCALAR";  // no fused multiply-add there
+  const int64_t rows = kernels.rows[channels] + taps - 1, lanes = kernels.lanes;
+  for (const Edges& edges : {Edges{0, rows, -3, lanes + 9}, Edges{0, rows, 1, lanes + 3}, Edges{1, rows, -1, lanes},
+                             Edges{0, rows - 1, 2, lanes - 1}, Edges{0, 0, 0, lanes}}) {
+    for (const Kind kind : {Kind::kInside, Kind::kSides, Kind::kEdge}) {
+      Field field(form, channels, taps, columns, kind, edges);
+      const std::vector<float> expected = field.Expected(fused);
+      const auto& list = kind == Kind::kInside ? kernels.inside : kind == Kind::kSides ? kernels.sides : kernels.edge;
+      list[channels][taps](field.call);
+      ASSERT_EQ(field.result, expected) << name << ", form " << static_cast<int>(form) << ", channels " << channels
+                                        << ", taps " << taps << ", columns " << columns << ", kind "
+                                        << static_cast<int>(kind) << ", lanes from " << edges.lane_begin;
+    }
+  }
+}
 
 TEST(RowSumsTest, EveryKernelGivesTheContractsBitsAndNeitherReadsWhatIsAbsentNorWritesMore) {
   for (const int64_t target : MachineTargets()) {
     const ScopedTarget scoped(target);
-    const RowSumKernels& kernels = RowSums();
-    const std::string name = kernels.target;
-    const bool fused = name != "SSE4" && name != "SCALAR";  // no fused multiply-add there
-    for (int channels = 1; channels <= RowSumKernels::kMostChannels; ++channels) {
-      ASSERT_GE(kernels.rows[channels], 1) << name;
-      for (int taps = 1; taps <= kernels.most_taps[channels]; ++taps) {
-        const int64_t rows = kernels.rows[channels] + taps - 1, lanes = kernels.lanes;
-        for (const Edges& edges :
-             {Edges{0, rows, -3, lanes + 9}, Edges{0, rows, 1, lanes + 3}, Edges{1, rows, -1, lanes},
-              Edges{0, rows - 1, 2, lanes - 1}, Edges{0, 0, 0, lanes}}) {
-          for (const Kind kind : {Kind::kInside, Kind::kSides, Kind::kEdge}) {
-            Field field(kernels, channels, taps, kind, edges);
-            const std::vector<float> expected = field.Expected(fused);
-            const auto& list = kind == Kind::kInside  ? kernels.inside
-                               : kind == Kind::kSides ? kernels.sides
-                                                      : kernels.edge;
-            list[channels][taps](field.call);
-            ASSERT_EQ(field.result, expected) << name << ", channels " << channels << ", taps " << taps << ", kind "
-                                              << static_cast<int>(kind) << ", lanes from " << edges.lane_begin;
-          }
+    for (const convert::Form form : kReadForms) {
+      for (int channels = 1; channels <= RowSumKernels::kMostChannels; ++channels) {
+        ASSERT_GE(RowSums(form).rows[channels], 1);
+        for (int taps = 1; taps <= RowSums(form).most_taps[channels]; ++taps) {
+          for (const int64_t columns : {4, 11}) CheckKernels(form, channels, taps, columns);  // few, and more than kept
+          if (HasFatalFailure()) return;
         }
       }
     }
