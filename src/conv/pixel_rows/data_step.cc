@@ -15,10 +15,12 @@ constexpr int64_t kMostTerms = 256;          // of one call: FP32 sums stay shor
 constexpr int64_t kResultFloats = 48 << 10;  // 192 KiB of a 1 MiB L2
 
 // In units of Step::Work.
-constexpr double kEfficiency[] = {0, 0.85, 0.93, 0.95, 0.86};  // by channels
-constexpr double kWorkARowVector = 2.5;                        // of output, from memory, for each slice
-constexpr double kWorkAFarVector = 15.5;                       // the least, of one that waits for memory
-constexpr double kWorkARounding = 2.6;                         // of a vector of output, each time that it is read
+constexpr double kEfficiency[] = {0, 0.85, 0.93, 0.95, 0.86};   // by channels
+constexpr double kFewRegisters[] = {0, 0.45, 0.5, 0.47, 0.35};  // likewise, of sixteen: sums wait for one another
+constexpr double kWorkASide = 27;                               // of a vector under a tap, read by its lanes
+constexpr double kWorkARowVector = 2.5;                         // of output, from memory, for each slice
+constexpr double kWorkAFarVector = 15.5;                        // the least, of one that waits for memory
+constexpr double kWorkARounding = 2.6;                          // of a vector of output, each time that it is read
 constexpr double kWorkACall = 100;
 constexpr double kWorkAStore = 2;
 constexpr double kWorkAPackedWeight = 4;
@@ -73,7 +75,12 @@ void DataStep::CountWork(const ConvProblem& problem) {
                        static_cast<double>(CeilDiv(output_channels_, chunk_));
   const double vectors = static_cast<double>(g.batch * g.input_size[0] * bands_ * rows_ * tiles_ * blocks_) * scale;
   const double outputs = static_cast<double>(output_channels_), slices = static_cast<double>(slices_.size());
-  double vector = static_cast<double>(taps_ * block_) / kEfficiency[block_] + slices * kWorkARowVector;
+  const double rate = kernels_.masks ? kEfficiency[block_] : kFewRegisters[block_];
+  double vector = static_cast<double>(taps_ * block_) / rate + slices * kWorkARowVector;
+  if (!kernels_.masks) {
+    const double sides = 2.0 / static_cast<double>(std::max<int64_t>(2, tiles_));
+    vector += sides * static_cast<double>(taps_) * kWorkASide;
+  }
   if (problem.rule.input_rounding != numerics::InputRounding::kNone) {
     vector += static_cast<double>(taps_) / static_cast<double>(g.kernel[1]) * kWorkARounding *
               (1 + static_cast<double>(g.kernel[1] - 1) / static_cast<double>(rows_));

@@ -66,6 +66,8 @@ class PresentLanes {
 #endif
 };
 
+inline constexpr bool kRowMasks = CANOPY_LOADS_READ_ALL == 0;
+
 #undef CANOPY_LOADS_READ_ALL
 
 // What a kernel checks.
@@ -147,6 +149,7 @@ const RowSumKernels& RowSumsOfTarget() {
     RowSumKernels kernels{};
     Table() {
       kernels.lanes = static_cast<int>(kRowLanes);
+      kernels.masks = kRowMasks;
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_ROW_SUMS(registers, channels, row_count, most) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) {       \

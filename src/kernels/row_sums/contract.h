@@ -35,6 +35,7 @@ using RowSumsFn = void (*)(const RowSumsCall& call);
 struct RowSumKernels {
   static constexpr int kMostChannels = 4, kMostTaps = 3;
   int lanes;
+  bool masks;                                                 // kernels for sides and edges read as fast as the others
   const char* target;                                         // the instruction set's name
   int rows[kMostChannels + 1], most_taps[kMostChannels + 1];  // by channels
   RowSumsFn inside[kMostChannels + 1][kMostTaps + 1];         // by channels and taps
