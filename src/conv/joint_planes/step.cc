@@ -79,13 +79,12 @@ bool JointStep::HasKernels() const {
   });
 }
 
-bool JointStep::FindsEdges(const ConvProblem& problem) const {
+bool JointStep::FindsEdges(Form read) const {
   const auto centred = [](const sheets::Reach& reach) {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
   const bool converts = TypeOf(form_) != numerics::DType::kFloat32;
-  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
   return kernels::JointPlanes(form_).edged[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
          (!converts || VectorsOf(1) <= kFewVectors) && read != Form::kOther && TypeOf(read) == TypeOf(form_) &&
          centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointEdgedRows &&
@@ -93,9 +92,8 @@ bool JointStep::FindsEdges(const ConvProblem& problem) const {
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
-bool JointStep::IsNarrow(const ConvProblem& problem) const {
+bool JointStep::IsNarrow(Form read) const {
   const auto what = data() && weights() ? kernels::kJointBoth : data() ? kernels::kJointData : kernels::kJointWeights;
-  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
   return VectorsOf(1) == 1 && kernels::JointPlanes(read).narrow[what] != nullptr;
 }
 
@@ -105,10 +103,11 @@ void JointStep::Lay(const ConvProblem& problem) {
   direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
-  edged_ = direct_ && FindsEdges(problem);
-  narrow_ = edged_ && IsNarrow(problem);
+  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
+  edged_ = direct_ && FindsEdges(read);
+  narrow_ = edged_ && IsNarrow(read);
   in_place_ = narrow_ || (edged_ && problem.rule.input_rounding == numerics::InputRounding::kNone);
-  kernels_form_ = narrow_ ? kernels::convert::FormRead(problem.output.dtype, problem.rule) : form_;
+  kernels_form_ = narrow_ ? read : form_;
   streams_ = Streams(problem);
 }
 

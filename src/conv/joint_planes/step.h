@@ -57,9 +57,10 @@ class JointStep : public Step {
 
   // Whether results are better written past the caches, and lie in whole lines.
   bool Streams(const ConvProblem& problem) const;
-  // Whether there are kernels that need no zeros around the output's gradient, and those that round it themselves.
-  bool FindsEdges(const ConvProblem& problem) const;
-  bool IsNarrow(const ConvProblem& problem) const;
+  // Whether there are kernels that need no zeros around the output's gradient, which is read in a form, and those that
+  // round it themselves.
+  bool FindsEdges(kernels::convert::Form read) const;
+  bool IsNarrow(kernels::convert::Form read) const;
 
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
   const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }

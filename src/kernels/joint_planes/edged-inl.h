@@ -58,25 +58,20 @@ HWY_INLINE void JointStoreSeen(JointVec v, Mask seen, cv::FormElement<kForm>* to
 // Whether there are kernels of rows of one vector, which get a row's neighbours from its own lanes.
 inline constexpr bool kJointNarrow = HWY_TARGET <= HWY_AVX3;
 
-// What stands one to the right of each lane, and one to the left; zero where nothing does.
-HWY_INLINE JointVec JointFromRight(JointVec v) {
+// What stands next to each lane, on the right (1) or on the left (-1); zero where nothing does.
+template <int kSide>
+HWY_INLINE JointVec JointNeighbour(JointVec v) {
 #if HWY_TARGET <= HWY_AVX3
+  constexpr __mmask16 kHas = kSide > 0 ? 0x7FFF : 0xFFFE;
   const __m512i lanes = _mm512_castps_si512(v.raw);
-  v.raw = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(0x7FFF, lanes, lanes, 1));
-#endif
-  return v;
-}
-HWY_INLINE JointVec JointFromLeft(JointVec v) {
-#if HWY_TARGET <= HWY_AVX3
-  const __m512i lanes = _mm512_castps_si512(v.raw);
-  v.raw = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(0xFFFE, lanes, lanes, 15));
+  v.raw = _mm512_castsi512_ps(_mm512_maskz_alignr_epi32(kHas, lanes, lanes, kSide & 15));
 #endif
   return v;
 }
 
 template <Form kForm, bool kData, bool kWeights, bool kAdds, bool kNarrow>
 void JointEdgedRows(const JointCall& call) {
-  constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone;
+  constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone, kFull = kData && kWeights;
   using Element = cv::FormElement<kForm>;
   using Edges = JointEdges<cv::ElementTag<TypeOf(kForm), JointTag>>;
   const JointTag d;
@@ -130,11 +125,10 @@ void JointEdgedRows(const JointCall& call) {
             if constexpr (column == 0) {
               centre = JointOnce(JointLoadSeen<kForm>(seen[1], g + (row + 1) * g_row));
               if constexpr (kOwn) bias = hn::Add(bias, centre);
-              centre = cv::RoundVec < RoundingOf(kForm), false, kData && kWeights > (d, centre);
-              return JointFromRight(centre);
-            } else {
-              return column == 1 ? centre : JointFromLeft(centre);
+              centre = cv::RoundVec<RoundingOf(kForm), false, kFull>(d, centre);
             }
+            if constexpr (column == 1) return centre;
+            return JointNeighbour<1 - column>(centre);
           }
           const JointVec gradient =
               JointOnce(JointLoadSeen<kForm>(seen[column], g + (row + 1) * g_row + i + 1 - column));
