@@ -10,7 +10,7 @@ namespace canopy::conv::few_tiles {
 namespace {
 
 constexpr int64_t kLeastChannels = 16;
-constexpr int64_t kMostTiles = 32;  // of all images
+constexpr int64_t kMostTiles = 64;  // of all images
 
 // Whether kernels, and their input channels, follow one another.
 bool KernelsRun(const Operand& weight) {
@@ -44,7 +44,7 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const bool weights = computation == kBackwardWeights;
   const Extent3& results = weights ? g.output_size : g.input_size;
   if (g.batch == 0 || results[1] == 0 || results[2] == 0) return "there is nothing to compute";
-  if (!FewTiles(g, weights)) return "there are more than 32 tiles of 4x4, or 5x5 with a stride";
+  if (!FewTiles(g, weights)) return "there are more than 64 tiles of 4x4, or 5x5 with a stride";
   return KernelsRun(weights ? problem.weight_result : problem.weight)
              ? ""
              : "the kernels of an output channel are not one run";

@@ -12,7 +12,6 @@
 namespace canopy::conv::few_tiles {
 namespace {
 
-using kernels::kFewTilesLanes;
 using kernels::kFewTilesSources;
 using kernels::kFewTilesTaps;
 
@@ -45,66 +44,81 @@ class DataRun {
                 scratch.slab, windows_ + index * BlockFloats(s_.grids_));
     });
     exec::ParallelFor(groups * panels, serial, [&](int64_t index, int worker) {
+      const int64_t first = index % panels * s_.PanelChannels();
+      const Panel panel{index / panels, first, std::min(s_.PanelChannels(), s_.results_ - first)};
       const DataScratch scratch = Scratch(worker);
-      Multiply(index / panels, index % panels * kFewTilesLanes, scratch);
-      TransformBack(scratch);
-      Store(index / panels, index % panels * kFewTilesLanes, scratch);
+      Multiply(panel, scratch);
+      for (int64_t v = 0; v < panel.vectors(); ++v) {
+        TransformBack(panel, v, scratch);
+        Store(panel, v, scratch);
+      }
     });
     return nonfinite_->load(std::memory_order_relaxed) == 0;
   }
 
  private:
-  static constexpr int64_t kLanes = kFewTilesLanes;
+  static constexpr int64_t kLanes = kernels::kFewTilesLanes;
 
   DataScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
-  // A panel of result channels, from `first` on.
-  void Multiply(int64_t group, int64_t first, const DataScratch& scratch) const {
-    const int64_t step = p_.weight.strides[0], lanes = std::min(kLanes, s_.results_ - first);
-    const int64_t offset = group * s_.sources_ * step + first * kFewTilesTaps;
+  // Of result channels of a group.
+  struct Panel {
+    int64_t group, first, channels;
+
+    int64_t vectors() const { return base::CeilDiv(channels, kLanes); }
+  };
+
+  void Multiply(const Panel& panel, const DataScratch& scratch) const {
+    const int64_t vectors = panel.vectors(), step = p_.weight.strides[0];
+    const int64_t offset = panel.group * s_.sources_ * step + panel.first * kFewTilesTaps;
     const int64_t block = BlockFloats(s_.grids_), stride = p_.geometry.stride[1];
     for (int64_t c = 0; c < s_.sources_; c += kFewTilesSources) {
-      const int64_t sources = std::min<int64_t>(kFewTilesSources, s_.sources_ - c), coming = c + kFewTilesSources;
-      const float* direct =
-          lanes == kLanes && sources == kFewTilesSources ? weight_.Direct(offset + c * step, 1) : nullptr;
-      if (direct == nullptr) CopyKernels(offset + c * step, sources, lanes, scratch.kernels);
-      const float* windows = windows_ + (group * s_.SourceBlocks() + c / kLanes) * block + c % kLanes;
+      const int64_t coming = c + kFewTilesSources, sources = std::min(s_.sources_, coming) - c;
+      const bool whole = panel.channels == vectors * kLanes && sources == kFewTilesSources;
+      const float* direct = whole ? weight_.Direct(offset + c * step, 1) : nullptr;
+      if (direct == nullptr) CopyKernels(panel, offset + c * step, sources, scratch.kernels);
+      static_assert(kFewTilesSources == kLanes, "a block of windows");
+      const float* windows = windows_ + (panel.group * s_.SourceBlocks() + c / kLanes) * block;
       float* sums = c < kTerms ? scratch.sums : scratch.more_sums;
       kernels::FewTilesSums parts[kernels::kMostFewTilesParts];
       for (size_t part = 0; part < s_.grids_.size(); ++part) {
         const TileGrid& grid = s_.grids_[part];
-        parts[part] = {{windows, grid.point_step()}, &grid.points(), grid.count(), sums};
+        parts[part] = {{windows, grid.point_step()}, &grid.points(), sums, grid.point_step() * vectors};
         windows += grid.block_floats();
-        sums += grid.block_floats();
+        sums += grid.block_floats() * vectors;
       }
-      kernels::FewTiles()->add_products[stride](
-          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : kPanelFloats, parts, c % kTerms > 0,
-          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1), scratch.points);
+      kernels::FewTiles()[vectors].add_products[stride](
+          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : vectors * kKernelFloats, parts,
+          c % kTerms > 0, AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1, vectors),
+          scratch.points);
       if (c < kTerms || (coming < s_.sources_ && coming % kTerms > 0)) continue;
-      kernels::Lines().add(scratch.more_sums, block, scratch.sums);
+      kernels::Lines().add(scratch.more_sums, block * vectors, scratch.sums);
     }
   }
 
   // Zeros for those that do not exist.
-  void CopyKernels(int64_t offset, int64_t sources, int64_t lanes, float* to) const {
-    std::fill(to, to + kFewTilesSources * kPanelFloats, 0.0f);
-    weight_.CopyRows(offset, p_.weight.strides[0], sources, lanes * kFewTilesTaps, to, kPanelFloats);
+  void CopyKernels(const Panel& panel, int64_t offset, int64_t sources, float* to) const {
+    const int64_t row = panel.vectors() * kKernelFloats;
+    std::fill(to, to + kFewTilesSources * row, 0.0f);
+    weight_.CopyRows(offset, p_.weight.strides[0], sources, panel.channels * kFewTilesTaps, to, row);
   }
 
-  void TransformBack(const DataScratch& scratch) const {
-    const float* sums = scratch.sums;
+  // The results of a vector of the panel.
+  void TransformBack(const Panel& panel, int64_t vector, const DataScratch& scratch) const {
+    const int64_t tile_floats = panel.vectors() * kLanes;
+    const float* sums = scratch.sums + vector * kLanes;
     for (size_t part = 0; part < s_.grids_.size(); ++part) {
       const TileGrid& grid = s_.grids_[part];
       for (int64_t t = 0; t < grid.count(); ++t) {
         const int64_t* offsets = s_.offsets_[part][t].data();
         const kernels::WinogradOutFn transform = ResultOf(grid, grid.tiles()[t]);
         if (transform != nullptr) {
-          transform(sums + t * kLanes, grid.point_step(), kLanes, scratch.slab, offsets);
+          transform(sums + t * tile_floats, grid.point_step() * panel.vectors(), kLanes, scratch.slab, offsets);
         } else {
-          std::memcpy(scratch.slab + offsets[0], sums + t * kLanes, kLanes * sizeof(float));
+          std::memcpy(scratch.slab + offsets[0], sums + t * tile_floats, kLanes * sizeof(float));
         }
       }
-      sums += grid.block_floats();
+      sums += grid.block_floats() * panel.vectors();
     }
   }
 
@@ -116,7 +130,8 @@ class DataRun {
     return kernels::Winograd(1).results[grid.taps()][1][rows * columns];
   }
 
-  void Store(int64_t group, int64_t first, const DataScratch& scratch) const {
+  void Store(const Panel& panel, int64_t vector, const DataScratch& scratch) const {
+    const int64_t first = panel.group * s_.results_ + panel.first + vector * kLanes;
     if (kernels::Lines().any_nonfinite(scratch.slab, s_.positions_ * kLanes)) {
       nonfinite_->store(1, std::memory_order_relaxed);
     }
@@ -128,11 +143,12 @@ class DataRun {
       row *= rows;
       rows = 1;
     }
-    const packing::StoreShape shape{std::min(kLanes, s_.results_ - first), row, kLanes, strides[1], strides[4]};
+    const packing::StoreShape shape{std::min(kLanes, panel.channels - vector * kLanes), row, kLanes, strides[1],
+                                    strides[4]};
     const float* from = scratch.slab;
     for (int64_t n = 0; n < g.batch; ++n) {
       for (int64_t h = 0; h < rows; ++h, from += row * kLanes) {
-        const int64_t offset = n * strides[0] + (group * s_.results_ + first) * strides[1] + h * strides[3];
+        const int64_t offset = n * strides[0] + first * strides[1] + h * strides[3];
         packing::StoreLines(result_, offset, shape, scratch.lines, from);
       }
     }

@@ -16,10 +16,9 @@ using base::RoundUp;
 using kernels::kFewTilesLanes;
 
 // In units of Step::Work.
-constexpr double kWorkAKernelVector = 190;         // transforming the kernels of a vector of channels
-constexpr double kWorkAStridedKernelVector = 300;  // with a stride of 2: the sums of parts are many
-constexpr double kWorkAProduct = 1.25;
-constexpr double kWorkAStridedProduct = 1.34;
+constexpr double kWorkAKernelVector = 280;         // transforming the kernels of a vector of channels
+constexpr double kWorkAStridedKernelVector = 380;  // with a stride of 2: the sums of parts are many
+constexpr double kWorkAProduct = 1.3;
 constexpr double kWorkAStore = 1.2;
 
 }  // namespace
@@ -36,6 +35,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
     windows_.push_back(TileNumbers::OfWindows(grid, part, problem.output));
     Place(g, part, grid);
   }
+  vectors_ = std::min<int64_t>(kernels::kMostFewTilesVectors, CeilDiv(results_, kFewTilesLanes));
   work_ = Estimate(problem);
   windows_handle_ = ledger->Book("windows at the points",
                                  g.groups * SourceBlocks() * BlockFloats(grids_) * static_cast<int64_t>(sizeof(float)));
@@ -59,17 +59,16 @@ void DataStep::Place(const Geometry& g, const Part& part, const TileGrid& grid) 
 }
 
 int64_t DataStep::SourceBlocks() const { return CeilDiv(sources_, kFewTilesLanes); }
-int64_t DataStep::Panels() const { return CeilDiv(results_, kFewTilesLanes); }
 
 double DataStep::Estimate(const ConvProblem& problem) const {
-  const double kernels = static_cast<double>(RoundUp(sources_, kernels::kFewTilesSources) * Panels());
+  const int64_t blocks = CeilDiv(results_, kFewTilesLanes);
   const bool strided = grids_.size() > 1;
   const double a_kernel = (strided ? kWorkAStridedKernelVector : kWorkAKernelVector) +
-                          (strided ? kWorkAStridedProduct : kWorkAProduct) * static_cast<double>(Products(grids_));
-  const double store = kWorkAStore * static_cast<double>(positions_ * Panels() * kFewTilesLanes);
-  return static_cast<double>(problem.geometry.groups) *
-         (kernels * a_kernel + static_cast<double>(SourceBlocks() + Panels()) * TransformWork(windows_, grids_) +
-          store);
+                          kWorkAProduct * static_cast<double>(Products(grids_));
+  const double kernels = a_kernel * static_cast<double>(RoundUp(sources_, kernels::kFewTilesSources) * blocks);
+  const double transforms = TransformWork(windows_, grids_) * static_cast<double>(SourceBlocks() + blocks);
+  const double store = kWorkAStore * static_cast<double>(positions_ * blocks * kFewTilesLanes);
+  return static_cast<double>(problem.geometry.groups) * (kernels + transforms + store);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
@@ -81,18 +80,18 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   for (const TileNumbers& windows : windows_) slab = std::max(slab, windows.slab_floats());
   for (const TileGrid& grid : grids_) points += grid.points().count;
   scratch.slab = carver.Take<float>(slab);
-  scratch.kernels = carver.Take<float>(kernels::kFewTilesSources * kFewTilesLanes * kernels::kFewTilesTaps);
-  scratch.points = carver.Take<float>(points * kernels::kFewTilesSources * kFewTilesLanes);
-  scratch.sums = carver.Take<float>(BlockFloats(grids_));
-  scratch.more_sums = carver.Take<float>(BlockFloats(grids_));
+  scratch.kernels = carver.Take<float>(kernels::kFewTilesSources * PanelChannels() * kernels::kFewTilesTaps);
+  scratch.points = carver.Take<float>(points * kernels::FewTilesPointStep(vectors_));
+  scratch.sums = carver.Take<float>(BlockFloats(grids_) * vectors_);
+  scratch.more_sums = carver.Take<float>(BlockFloats(grids_) * vectors_);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 
 std::string DataStep::Describe() const {
   return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
-         std::to_string(Products(grids_)) +
-         " products of each kernel; panels of 16 result channels, 8 source channels at a time";
+         std::to_string(Products(grids_)) + " products of each kernel; panels of " + std::to_string(PanelChannels()) +
+         " result channels, 16 source channels at a time";
 }
 
 }  // namespace canopy::conv::few_tiles

@@ -44,9 +44,11 @@ class DataStep : public Step {
   double Estimate(const ConvProblem& problem) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
   int64_t SourceBlocks() const;  // of a group
-  int64_t Panels() const;        // of result channels, likewise
+  int64_t PanelChannels() const { return vectors_ * kernels::kFewTilesLanes; }
+  int64_t Panels() const { return base::CeilDiv(results_, PanelChannels()); }  // of a group's results
 
   int64_t sources_ = 0, results_ = 0;  // channels of a group
+  int64_t vectors_ = 0;                // of a panel
   int64_t positions_ = 0;              // of the result, all images
   std::vector<TileGrid> grids_;        // of each part
   std::vector<TileNumbers> windows_;

@@ -37,7 +37,8 @@ class TileGrid {
   // Pairs of a tile and a point that it has.
   int64_t products() const;
   // Where numbers of a block of channels stand as the kernels want them.
-  int64_t point_step() const { return count() * kernels::kFewTilesLanes; }
+  // An odd number of lines of a cache from point to point, so that points share no set of it.
+  int64_t point_step() const { return (count() | 1) * kernels::kFewTilesLanes; }
   int64_t block_floats() const { return points_.count * point_step(); }
 
  private:

@@ -23,7 +23,7 @@ kernels::WinogradInFn TransformOf(const TileGrid& grid, bool windows, int64_t ro
 }  // namespace
 
 TileNumbers::TileNumbers(const TileGrid& grid, const Operand& tensor, const Part& source, bool windows)
-    : tensor_(tensor) {
+    : tensor_(tensor), point_step_(grid.point_step()) {
   const auto size = [&](const Tile& tile, int axis) { return windows ? grid.pixels(tile, axis) : tile.size[axis]; };
   std::array<int64_t, 2> low, high{};
   for (int a = 0; a < 2; ++a) low[a] = source[a].source_count;
@@ -75,7 +75,7 @@ void TileNumbers::Make(const LineReader& reader, int64_t first, int64_t channels
   packing::LoadSlab(reader, tensor_, shape, lines, slab + kLanes);
   for (const Transform& transform : transforms_) {
     if (transform.run != nullptr) {
-      transform.run(slab, transform.offsets.data(), kLanes, numbers, tiles() * kLanes);
+      transform.run(slab, transform.offsets.data(), kLanes, numbers, point_step_);
     } else {
       std::memcpy(numbers, slab + transform.offsets[0], kLanes * sizeof(float));
     }

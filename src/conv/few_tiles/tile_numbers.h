@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows, or tiles, of a tensor at the points, block of channels by block:
-//   numbers[((block * points + point) * tiles + tile) * kFewTilesLanes + channel of the block]
+//   numbers[block * block_floats + point * point_step + tile * kFewTilesLanes + channel of the block]
 // with 0 for channels that do not exist.
 #ifndef CANOPY_CONV_FEW_TILES_TILE_NUMBERS_H_
 #define CANOPY_CONV_FEW_TILES_TILE_NUMBERS_H_
@@ -20,7 +20,6 @@ class TileNumbers {
   static TileNumbers OfTiles(const TileGrid& grid, const Part& part, const Operand& tensor);
 
   int64_t slab_floats() const { return (slab_.pixels() + 1) * kernels::kFewTilesLanes; }
-  int64_t tiles() const { return static_cast<int64_t>(transforms_.size()); }
   // Transforms a block, of at most kFewTilesLanes channels from `first` on. REQUIRES: `slab` has slab_floats() floats.
   void Make(const LineReader& reader, int64_t first, int64_t channels, const packing::SlabScratch& lines, float* slab,
             float* numbers) const;
@@ -35,6 +34,7 @@ class TileNumbers {
   TileNumbers(const TileGrid& grid, const Operand& tensor, const Part& source, bool windows);
 
   Operand tensor_;
+  int64_t point_step_;
   packing::SlabShape slab_;  // of a block
   std::vector<Transform> transforms_;
 };

@@ -33,16 +33,16 @@ class WeightsRun {
   // Whether every result is finite.
   bool Run() const {
     const bool serial = s_.work_ < kSerialWork;
-    const int64_t groups = p_.geometry.groups, inputs = s_.InputBlocks(), outputs = s_.OutputBlocks();
+    const int64_t groups = p_.geometry.groups, panels = s_.Panels(), outputs = s_.OutputBlocks();
     exec::ParallelFor(groups * outputs, serial, [&](int64_t index, int worker) {
       const WeightsScratch scratch = Scratch(worker);
       MakeBlock(s_.tiles_, s_.grids_, output_, {index / outputs, s_.outputs_, index % outputs}, scratch.lines,
                 scratch.slab, tiles_ + index * BlockFloats(s_.grids_));
     });
     const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
-    exec::ParallelFor(groups * inputs * jobs, serial, [&](int64_t index, int worker) {
+    exec::ParallelFor(groups * panels * jobs, serial, [&](int64_t index, int worker) {
       const int64_t first = index % jobs * s_.outputs_a_job_;
-      Job(index / jobs / inputs, index / jobs % inputs, first, std::min(s_.outputs_, first + s_.outputs_a_job_),
+      Job(index / jobs / panels, index / jobs % panels, first, std::min(s_.outputs_, first + s_.outputs_a_job_),
           Scratch(worker));
     });
     return nonfinite_->load(std::memory_order_relaxed) == 0;
@@ -55,28 +55,34 @@ class WeightsRun {
 
   // Output channels [begin, end) of a panel of input channels.
   void Job(int64_t group, int64_t panel, int64_t begin, int64_t end, const WeightsScratch& scratch) const {
-    const int64_t step = p_.weight_result.strides[0], lanes = std::min(kLanes, s_.inputs_ - panel * kLanes);
-    const int64_t block = BlockFloats(s_.grids_), stride = p_.geometry.stride[1];
-    MakeBlock(s_.windows_, s_.grids_, input_, {group, s_.inputs_, panel}, scratch.lines, scratch.slab, scratch.windows);
+    const int64_t channels = std::min(s_.PanelChannels(), s_.inputs_ - panel * s_.PanelChannels());
+    const int64_t vectors = CeilDiv(channels, kLanes), block = BlockFloats(s_.grids_);
+    const int64_t step = p_.weight_result.strides[0], stride = p_.geometry.stride[1];
+    for (int64_t v = 0; v < vectors; ++v) {
+      MakeBlock(s_.windows_, s_.grids_, input_, {group, s_.inputs_, panel * s_.vectors_ + v}, scratch.lines,
+                scratch.slab, scratch.windows + v * block);
+    }
     for (int64_t c = begin; c < end; c += kFewTilesOutputs) {
-      const int64_t offset = (group * s_.outputs_ + c) * step + panel * kPanelFloats;
+      const int64_t offset = (group * s_.outputs_ + c) * step + panel * s_.vectors_ * kKernelFloats;
       const int64_t rows = std::min<int64_t>(kFewTilesOutputs, end - c);
-      float* direct = lanes == kLanes && rows == kFewTilesOutputs ? result_.Direct(offset, 1) : nullptr;
+      const bool whole = channels == vectors * kLanes && rows == kFewTilesOutputs;
+      float* direct = whole ? result_.Direct(offset, 1) : nullptr;
       const float* tiles = tiles_ + (group * s_.OutputBlocks() + c / kLanes) * block + c % kLanes;
       const float* windows = scratch.windows;
       kernels::FewTilesProducts parts[kernels::kMostFewTilesParts];
       for (size_t part = 0; part < s_.grids_.size(); ++part) {
         const TileGrid& grid = s_.grids_[part];
-        parts[part] = {{windows, grid.point_step()}, {tiles, grid.point_step()}, &grid.points()};
+        parts[part] = {{windows, grid.point_step()}, {tiles, grid.point_step()}, block, &grid.points()};
         windows += grid.block_floats();
         tiles += grid.block_floats();
       }
       float* to = direct != nullptr ? direct : scratch.gradients;
-      const int64_t to_step = direct != nullptr ? step : kPanelFloats;
+      const int64_t to_step = direct != nullptr ? step : vectors * kKernelFloats;
       const int64_t coming = c + kFewTilesOutputs < end ? offset + kFewTilesOutputs * step : -1;
-      kernels::FewTiles()->make_gradients[stride](parts, AskFor(result_, p_.weight_result, coming), to, to_step);
-      Check(to, to_step, rows, lanes * kFewTilesTaps);
-      if (direct == nullptr) Store(offset, rows, lanes * kFewTilesTaps, scratch.gradients);
+      kernels::FewTiles()[vectors].make_gradients[stride](parts, AskFor(result_, p_.weight_result, coming, vectors), to,
+                                                          to_step);
+      Check(to, to_step, rows, channels * kFewTilesTaps);
+      if (direct == nullptr) Store(offset, rows, channels * kFewTilesTaps, to, to_step);
     }
   }
 
@@ -88,10 +94,10 @@ class WeightsRun {
     if (nonfinite) nonfinite_->store(1, std::memory_order_relaxed);
   }
 
-  void Store(int64_t offset, int64_t rows, int64_t floats, const float* from) const {
+  void Store(int64_t offset, int64_t rows, int64_t floats, const float* from, int64_t step) const {
     const kernels::Segment whole{0, 0, static_cast<int32_t>(floats)};
     for (int64_t r = 0; r < rows; ++r) {
-      result_.Store(offset + r * p_.weight_result.strides[0], &whole, 1, 1, from + r * kPanelFloats);
+      result_.Store(offset + r * p_.weight_result.strides[0], &whole, 1, 1, from + r * step);
     }
   }
 

@@ -11,14 +11,15 @@
 namespace canopy::conv::few_tiles {
 namespace {
 
+using base::CeilDiv;
 using base::RoundUp;
 using kernels::kFewTilesLanes;
 
 constexpr int64_t kLeastOutputsAJob = 128, kJobsAThread = 4;
 
 // In units of Step::Work.
-constexpr double kWorkAGradientVector = 130;  // transforming the gradients of a vector of channels back
-constexpr double kWorkAProduct = 1.4;
+constexpr double kWorkAGradientVector = 290;  // transforming the gradients of a vector of channels back
+constexpr double kWorkAProduct = 1.25;
 
 }  // namespace
 
@@ -32,6 +33,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
     windows_.push_back(TileNumbers::OfWindows(grid, part, problem.input));
     tiles_.push_back(TileNumbers::OfTiles(grid, part, problem.output));
   }
+  vectors_ = std::min<int64_t>(kernels::kMostFewTilesVectors, CeilDiv(inputs_, kFewTilesLanes));
   outputs_a_job_ = OutputsAJob(g.groups);
   work_ = Estimate(problem);
   tiles_handle_ = ledger->Book("tiles at the points",
@@ -44,17 +46,18 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
 
 // Changes no sum.
 int64_t WeightsStep::OutputsAJob(int64_t groups) const {
-  const int64_t jobs = kJobsAThread * exec::ThreadCount(), panels = groups * InputBlocks();
+  const int64_t jobs = kJobsAThread * exec::ThreadCount(), panels = groups * Panels();
   const int64_t most = base::CeilDiv(outputs_, base::CeilDiv(jobs, panels));
   return std::max(kLeastOutputsAJob, base::RoundUp(most, kFewTilesLanes));
 }
 
 double WeightsStep::Estimate(const ConvProblem& problem) const {
-  const double kernels = static_cast<double>(RoundUp(outputs_, kernels::kFewTilesOutputs) * InputBlocks());
+  const int64_t blocks = CeilDiv(inputs_, kFewTilesLanes);
   const double a_kernel = kWorkAGradientVector + kWorkAProduct * static_cast<double>(Products(grids_));
-  return static_cast<double>(problem.geometry.groups) *
-         (kernels * a_kernel + static_cast<double>(InputBlocks()) * TransformWork(windows_, grids_) +
-          static_cast<double>(OutputBlocks()) * TransformWork(tiles_, grids_));
+  const double kernels = a_kernel * static_cast<double>(RoundUp(outputs_, kernels::kFewTilesOutputs) * blocks);
+  const double transforms = TransformWork(windows_, grids_) * static_cast<double>(blocks) +
+                            TransformWork(tiles_, grids_) * static_cast<double>(OutputBlocks());
+  return static_cast<double>(problem.geometry.groups) * (kernels + transforms);
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
@@ -66,16 +69,16 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.slab = carver.Take<float>(slab);
-  scratch.windows = carver.Take<float>(BlockFloats(grids_));
-  scratch.gradients = carver.Take<float>(kernels::kFewTilesOutputs * kFewTilesLanes * kernels::kFewTilesTaps);
+  scratch.windows = carver.Take<float>(vectors_ * BlockFloats(grids_));
+  scratch.gradients = carver.Take<float>(kernels::kFewTilesOutputs * PanelChannels() * kernels::kFewTilesTaps);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 
 std::string WeightsStep::Describe() const {
   return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
-         std::to_string(Products(grids_)) +
-         " products of each kernel; panels of 16 input channels, 4 output channels at a time";
+         std::to_string(Products(grids_)) + " products of each kernel; panels of " + std::to_string(PanelChannels()) +
+         " input channels, 8 output channels at a time";
 }
 
 }  // namespace canopy::conv::few_tiles

@@ -38,13 +38,15 @@ class WeightsStep : public Step {
 
   double Estimate(const ConvProblem& problem) const;
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
-  int64_t InputBlocks() const { return base::CeilDiv(inputs_, int64_t{kernels::kFewTilesLanes}); }  // of a group
+  int64_t PanelChannels() const { return vectors_ * kernels::kFewTilesLanes; }
+  int64_t Panels() const { return base::CeilDiv(inputs_, PanelChannels()); }  // of a group
   int64_t OutputBlocks() const { return base::CeilDiv(outputs_, int64_t{kernels::kFewTilesLanes}); }
 
   // Input channels of a panel stay for so many output channels.
   int64_t OutputsAJob(int64_t groups) const;
 
   int64_t inputs_ = 0, outputs_ = 0;  // channels of a group
+  int64_t vectors_ = 0;               // of a panel
   int64_t outputs_a_job_ = 0;
   std::vector<TileGrid> grids_;  // of each part
   std::vector<TileNumbers> windows_, tiles_;

@@ -82,72 +82,93 @@ HWY_INLINE void StoreTaps(WinogradVec* HWY_RESTRICT taps, float* HWY_RESTRICT to
   for (int l = 0; l < kFewTilesLanes; ++l) to[l * kFewTilesTaps + 8] = last[l];
 }
 
-inline constexpr int kFewTilesInRegisters = 16;  // whose sums stay there
-inline constexpr int kFewTilesPointStep = kFewTilesSources * kFewTilesLanes;
+// Tiles whose sums stay in registers, by the vectors of a panel.
+constexpr int FewTilesInRegisters(int vectors) { return vectors == 1 ? 16 : 12; }
 
-// Sums that wait for one another are several then.
+// Sums that wait for one another are several then. Depends on nothing else, so that sums do not.
 constexpr int FewTilesAtOnce(int tiles) { return tiles >= 5 ? 1 : tiles >= 3 ? 2 : tiles == 2 ? 4 : 8; }
 
+constexpr int kFewTilesUnrolled = 8;  // sources
+
 // The kernels' products of kTiles tiles, the first of which is number `skip` of those that have a point, at some
-// points. kernels[point][source][lane]
-template <int kTiles>
+// points. Kernels at a point: [source][vector][lane].
+template <int kVectors, int kTiles>
 void AddPoints(const FewTilesSums& part, const float* part_kernels, bool accumulate, const int32_t* order,
-               const int32_t* end, int64_t skip) {
-  constexpr int kAtOnce = FewTilesAtOnce(kTiles);
+               const int32_t* last, int64_t skip) {
+  constexpr int kAtOnce = FewTilesAtOnce(kTiles), kPanel = kVectors * kFewTilesLanes;
   const WinogradTag d;
-  const int64_t point_step = part.windows.point_step, sums_step = part.tiles * kFewTilesLanes;
-  const float* numbers = part.windows.numbers;
-  for (; order != end; ++order) {
+  for (; order != last; ++order) {
     const int64_t point = *order, first = part.at->ranges[point].first + skip;
-    const float* HWY_RESTRICT kernels = part_kernels + point * kFewTilesPointStep;
-    const float* HWY_RESTRICT windows = numbers + point * point_step + first * kFewTilesLanes;
-    float* HWY_RESTRICT sums = part.sums + point * sums_step + first * kFewTilesLanes;
-    WinogradVec acc[kAtOnce][kTiles];
+    const float* HWY_RESTRICT kernels = part_kernels + point * FewTilesPointStep(kVectors);
+    const float* HWY_RESTRICT windows = part.windows.numbers + point * part.windows.point_step + first * kFewTilesLanes;
+    float* HWY_RESTRICT sums = part.sums + point * part.sums_step + first * kPanel;
+    WinogradVec acc[kAtOnce][kTiles][kVectors];
 #pragma GCC unroll 8
     for (int u = 0; u < kAtOnce; ++u) {
 #pragma GCC unroll 16
-      for (int t = 0; t < kTiles; ++t) acc[u][t] = hn::Zero(d);
-    }
-#pragma GCC unroll 8
-    for (int s = 0; s < kFewTilesSources; ++s) {
-      const WinogradVec kernel = hn::Load(d, kernels + s * kFewTilesLanes);
-#pragma GCC unroll 16
       for (int t = 0; t < kTiles; ++t) {
-        acc[s % kAtOnce][t] = hn::MulAdd(hn::Set(d, windows[t * kFewTilesLanes + s]), kernel, acc[s % kAtOnce][t]);
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) acc[u][t][v] = hn::Zero(d);
       }
     }
+    const float* const end = windows + kFewTilesSources;
+    do {
+#pragma GCC unroll 8
+      for (int s = 0; s < kFewTilesUnrolled; ++s) {
+        WinogradVec kernel[kVectors];
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) kernel[v] = hn::Load(d, kernels + s * kPanel + v * kFewTilesLanes);
+#pragma GCC unroll 16
+        for (int t = 0; t < kTiles; ++t) {
+          const WinogradVec window = hn::Set(d, windows[t * kFewTilesLanes + s]);
+#pragma GCC unroll 2
+          for (int v = 0; v < kVectors; ++v) {
+            acc[s % kAtOnce][t][v] = hn::MulAdd(window, kernel[v], acc[s % kAtOnce][t][v]);
+          }
+        }
+      }
+      kernels += kFewTilesUnrolled * kPanel;
+      windows += kFewTilesUnrolled;
+      asm("" : "+r"(windows));  // else GCC loads numbers of the next round before there are registers for them
+    } while (windows != end);
 #pragma GCC unroll 16
     for (int t = 0; t < kTiles; ++t) {
-      WinogradVec sum = acc[0][t];
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) {
+        WinogradVec sum = acc[0][t][v];
 #pragma GCC unroll 8
-      for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][t]);
-      // Last, so that the long sum is rounded once for so many terms.
-      if (accumulate) sum = hn::Add(sum, hn::Load(d, sums + t * kFewTilesLanes));
-      hn::Store(sum, d, sums + t * kFewTilesLanes);
+        for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][t][v]);
+        float* to = sums + t * kPanel + v * kFewTilesLanes;
+        // Last, so that the long sum is rounded once for so many terms.
+        if (accumulate) sum = hn::Add(sum, hn::Load(d, to));
+        hn::Store(sum, d, to);
+      }
     }
   }
 }
 
 using AddPointsFn = void (*)(const FewTilesSums&, const float*, bool, const int32_t*, const int32_t*, int64_t);
 
-template <int kTiles>
+template <int kVectors, int kTiles>
 void FillAddPoints(AddPointsFn* at) {
-  at[kTiles] = &AddPoints<kTiles>;
-  if constexpr (kTiles > 1) FillAddPoints<kTiles - 1>(at);
+  at[kTiles] = &AddPoints<kVectors, kTiles>;
+  if constexpr (kTiles > 1) FillAddPoints<kVectors, kTiles - 1>(at);
 }
 
-inline void AddPart(const FewTilesSums& part, const float* kernels, bool accumulate) {
+template <int kVectors>
+void AddPart(const FewTilesSums& part, const float* kernels, bool accumulate) {
+  constexpr int kMost = FewTilesInRegisters(kVectors);
   static const struct Table {
-    AddPointsFn add[kFewTilesInRegisters + 1]{};
-    Table() { FillAddPoints<kFewTilesInRegisters>(add); }
+    AddPointsFn add[kMost + 1]{};
+    Table() { FillAddPoints<kVectors, kMost>(add); }
   } table;
-  const FewTilesPoints& at = *part.at;
-  const int32_t *order = at.order.data(), *last = order + at.count;
+  const FewTilesPoints& points = *part.at;
+  const int32_t *order = points.order.data(), *last = order + points.count;
   while (order != last) {
-    const int64_t count = at.ranges[*order].count;
+    const int64_t count = points.ranges[*order].count;
     const int32_t* end = order;
-    while (end != last && at.ranges[*end].count == count) ++end;
-    const int64_t rounds = (count + kFewTilesInRegisters - 1) / kFewTilesInRegisters;
+    while (end != last && points.ranges[*end].count == count) ++end;
+    const int64_t rounds = (count + kMost - 1) / kMost;
     for (int64_t round = 0; round < rounds; ++round) {
       const int64_t skip = round * count / rounds;
       table.add[(round + 1) * count / rounds - skip](part, kernels, accumulate, order, end, skip);
@@ -156,13 +177,12 @@ inline void AddPart(const FewTilesSums& part, const float* kernels, bool accumul
   }
 }
 
-// Numbers of kernels, mirrored, at the points of all parts, those of each point kFewTilesPointStep apart.
-template <int kStride>
+// Numbers of kernels, mirrored, at the points of all parts, those of each point kPointStep apart.
+template <int kStride, int kPointStep>
 HWY_INLINE void MakePoints(const WinogradVec* HWY_RESTRICT taps, float* HWY_RESTRICT points) {
   const WinogradTag d;
   constexpr int kLast = 2;  // of a row, or a column
-  const auto store = [&](int point, WinogradVec value)
-                         HWY_ATTR { hn::Store(value, d, points + point * kFewTilesPointStep); };
+  const auto store = [&](int point, WinogradVec value) HWY_ATTR { hn::Store(value, d, points + point * kPointStep); };
   const auto store_square = [&](int y, int x, WinogradVec value) HWY_ATTR { store(y * kWinogradPoints + x, value); };
   if constexpr (kStride == 1) {
     Transform<KernelLaw<3>, KernelLaw<3>>([&](int y, int x) { return taps[3 * (kLast - y) + kLast - x]; },
@@ -179,75 +199,98 @@ HWY_INLINE void MakePoints(const WinogradVec* HWY_RESTRICT taps, float* HWY_REST
   }
 }
 
-template <int kStride>
+template <int kVectors, int kStride>
 void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step, const FewTilesSums* parts,
                          bool accumulate, const FewTilesAsk& ask, float* HWY_RESTRICT points) {
+  constexpr int kPanel = kVectors * kFewTilesLanes, kStep = FewTilesPointStep(kVectors);
   for (int s = 0; s < kFewTilesSources; ++s) {
     const char* coming = ask.first + s * ask.step;
     for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 0, 3);
-    WinogradVec taps[kFewTilesTaps];
-    LoadTaps(kernels + s * kernel_step, taps);
-    MakePoints<kStride>(taps, points + s * kFewTilesLanes);
+    for (int v = 0; v < kVectors; ++v) {
+      WinogradVec taps[kFewTilesTaps];
+      LoadTaps(kernels + s * kernel_step + v * kFewTilesLanes * kFewTilesTaps, taps);
+      MakePoints<kStride, kStep>(taps, points + s * kPanel + v * kFewTilesLanes);
+    }
   }
   for (int part = 0; part < FewTilesParts(kStride); ++part) {
-    AddPart(parts[part], points, accumulate);
-    points += parts[part].at->count * kFewTilesPointStep;
+    AddPart<kVectors>(parts[part], points, accumulate);
+    points += parts[part].at->count * kStep;
   }
 }
 
-// acc[o] = a point's sum of products over all tiles.
-HWY_INLINE void SumPoint(const FewTilesProducts& part, int point, WinogradVec* HWY_RESTRICT acc) {
+// [output][vector][lane]
+template <int kVectors>
+using FewTilesSum = float[kFewTilesOutputs][kVectors][kFewTilesLanes];
+
+// A point's sums of products over all tiles.
+template <int kVectors>
+HWY_INLINE void SumPoint(const FewTilesProducts& part, int point, FewTilesSum<kVectors>& to) {
   const WinogradTag d;
   const TileRange& range = part.at->ranges[point];
-  const float* input = part.inputs.numbers + point * part.inputs.point_step + range.first * kFewTilesLanes;
-  const float* output = part.outputs.numbers + point * part.outputs.point_step + range.first * kFewTilesLanes;
-#pragma GCC unroll 4
-  for (int o = 0; o < kFewTilesOutputs; ++o) acc[o] = hn::Zero(d);
+  const float* HWY_RESTRICT input = part.inputs.numbers + point * part.inputs.point_step + range.first * kFewTilesLanes;
+  const float* HWY_RESTRICT output =
+      part.outputs.numbers + point * part.outputs.point_step + range.first * kFewTilesLanes;
+  WinogradVec acc[kFewTilesOutputs][kVectors];
+#pragma GCC unroll 8
+  for (int o = 0; o < kFewTilesOutputs; ++o) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) acc[o][v] = hn::Zero(d);
+  }
   for (int t = 0; t < range.count; ++t, input += kFewTilesLanes, output += kFewTilesLanes) {
-    const WinogradVec in = hn::Load(d, input);
-#pragma GCC unroll 4
-    for (int o = 0; o < kFewTilesOutputs; ++o) acc[o] = hn::MulAdd(hn::Set(d, output[o]), in, acc[o]);
+    WinogradVec in[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) in[v] = hn::Load(d, input + v * part.input_step);
+#pragma GCC unroll 8
+    for (int o = 0; o < kFewTilesOutputs; ++o) {
+      const WinogradVec out = hn::Set(d, output[o]);
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) acc[o][v] = hn::MulAdd(out, in[v], acc[o][v]);
+    }
+  }
+#pragma GCC unroll 8
+  for (int o = 0; o < kFewTilesOutputs; ++o) {
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) hn::Store(acc[o][v], d, to[o][v]);
   }
 }
 
-// The sums at six points, `step` apart, transformed back to kTaps.
-template <int kTaps>
-HWY_INLINE void SumLine(const FewTilesProducts& part, int first, int step, WinogradVec (*HWY_RESTRICT taps)[kTaps]) {
-  WinogradVec acc[kFewTilesOutputs][kWinogradPoints];
+// The sums at six points, `step` apart, transformed back: kTaps of each kernel.
+template <int kVectors, int kTaps, class Store>
+HWY_INLINE void SumLine(const FewTilesProducts& part, int first, int step, const Store& store) {
+  const WinogradTag d;
+  HWY_ALIGN FewTilesSum<kVectors> sums[kWinogradPoints];
+  for (int p = 0; p < kWinogradPoints; ++p) SumPoint<kVectors>(part, first + p * step, sums[p]);
+  for (int o = 0; o < kFewTilesOutputs; ++o) {
+    for (int v = 0; v < kVectors; ++v) {
+      WinogradVec from[kWinogradPoints], taps[kTaps];
 #pragma GCC unroll 6
-  for (int y = 0; y < kWinogradPoints; ++y) {
-    WinogradVec point[kFewTilesOutputs];
-    SumPoint(part, first + y * step, point);
-#pragma GCC unroll 4
-    for (int o = 0; o < kFewTilesOutputs; ++o) acc[o][y] = point[o];
+      for (int p = 0; p < kWinogradPoints; ++p) from[p] = hn::Load(d, sums[p][o][v]);
+      ResultLaw<kWinogradPoints, kTaps>::Apply(from, taps);
+#pragma GCC unroll 3
+      for (int tap = 0; tap < kTaps; ++tap) store(o, v, tap, taps[tap]);
+    }
   }
-#pragma GCC unroll 4
-  for (int o = 0; o < kFewTilesOutputs; ++o) ResultLaw<kWinogradPoints, kTaps>::Apply(acc[o], taps[o]);
 }
 
 // Of some kernels: one axis of a square transformed back.
-template <int kTaps>
+template <int kVectors, int kTaps>
 struct Halves {
-  HWY_ALIGN float numbers[kFewTilesOutputs][kTaps][kWinogradPoints][kFewTilesLanes];
+  HWY_ALIGN float numbers[kFewTilesOutputs][kVectors][kTaps][kWinogradPoints][kFewTilesLanes];
 
   HWY_INLINE void Make(const FewTilesProducts& part) {
     const WinogradTag d;
     for (int x = 0; x < kWinogradPoints; ++x) {
-      WinogradVec half[kFewTilesOutputs][kTaps];
-      SumLine<kTaps>(part, x, kWinogradPoints, half);
-#pragma GCC unroll 4
-      for (int o = 0; o < kFewTilesOutputs; ++o) {
-#pragma GCC unroll 3
-        for (int y = 0; y < kTaps; ++y) hn::Store(half[o][y], d, numbers[o][y][x]);
-      }
+      SumLine<kVectors, kTaps>(part, x, kWinogradPoints, [&](int o, int v, int y, WinogradVec half) HWY_ATTR {
+        hn::Store(half, d, numbers[o][v][y][x]);
+      });
     }
   }
-  // Row y of kernel o's taps.
-  HWY_INLINE void Row(int o, int y, WinogradVec* HWY_RESTRICT taps) const {
+  // Row y of taps.
+  HWY_INLINE void Row(int o, int v, int y, WinogradVec* HWY_RESTRICT taps) const {
     const WinogradTag d;
     WinogradVec from[kWinogradPoints];
 #pragma GCC unroll 6
-    for (int x = 0; x < kWinogradPoints; ++x) from[x] = hn::Load(d, numbers[o][y][x]);
+    for (int x = 0; x < kWinogradPoints; ++x) from[x] = hn::Load(d, numbers[o][v][y][x]);
     ResultLaw<kWinogradPoints, kTaps>::Apply(from, taps);
   }
 };
@@ -257,60 +300,64 @@ inline void AskForGradients(const FewTilesAsk& ask, int o) {
   for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 1, 3);
 }
 
-inline void MakeFewTilesGradients(const FewTilesProducts* parts, const FewTilesAsk& ask, float* HWY_RESTRICT to,
-                                  int64_t to_step) {
-  Halves<3> halves;
+template <int kVectors>
+void MakeFewTilesGradients(const FewTilesProducts* parts, const FewTilesAsk& ask, float* HWY_RESTRICT to,
+                           int64_t to_step) {
+  Halves<kVectors, 3> halves;
   halves.Make(*parts);
   for (int o = 0; o < kFewTilesOutputs; ++o) {
     AskForGradients(ask, o);
-    WinogradVec taps[kFewTilesTaps];
+    for (int v = 0; v < kVectors; ++v) {
+      WinogradVec taps[kFewTilesTaps];
 #pragma GCC unroll 3
-    for (int y = 0; y < 3; ++y) halves.Row(o, y, taps + 3 * y);
-    StoreTaps(taps, to + o * to_step);
+      for (int y = 0; y < 3; ++y) halves.Row(o, v, y, taps + 3 * y);
+      StoreTaps(taps, to + o * to_step + v * kFewTilesLanes * kFewTilesTaps);
+    }
   }
 }
 
-inline void MakeStridedFewTilesGradients(const FewTilesProducts* parts, const FewTilesAsk& ask, float* HWY_RESTRICT to,
-                                         int64_t to_step) {
+template <int kVectors>
+void MakeStridedFewTilesGradients(const FewTilesProducts* parts, const FewTilesAsk& ask, float* HWY_RESTRICT to,
+                                  int64_t to_step) {
   const WinogradTag d;
-  Halves<2> corners;
+  Halves<kVectors, 2> corners;
   corners.Make(parts[kCorners]);
-  HWY_ALIGN float lines[2][kFewTilesOutputs][2][kFewTilesLanes], middle[kFewTilesOutputs][kFewTilesLanes];
+  HWY_ALIGN FewTilesSum<kVectors> lines[2][2], middle;
   for (int axis = 0; axis < 2; ++axis) {
-    WinogradVec line[kFewTilesOutputs][2];
-    SumLine<2>(parts[kMiddleOfRows + axis], 0, 1, line);
-#pragma GCC unroll 4
-    for (int o = 0; o < kFewTilesOutputs; ++o) {
-      hn::Store(line[o][0], d, lines[axis][o][0]);
-      hn::Store(line[o][1], d, lines[axis][o][1]);
-    }
+    SumLine<kVectors, 2>(parts[kMiddleOfRows + axis], 0, 1, [&](int o, int v, int tap, WinogradVec number) HWY_ATTR {
+      hn::Store(number, d, lines[axis][tap][o][v]);
+    });
   }
-  WinogradVec one[kFewTilesOutputs];
-  SumPoint(parts[kMiddle], 0, one);
-#pragma GCC unroll 4
-  for (int o = 0; o < kFewTilesOutputs; ++o) hn::Store(one[o], d, middle[o]);
+  SumPoint<kVectors>(parts[kMiddle], 0, middle);
   for (int o = 0; o < kFewTilesOutputs; ++o) {
     AskForGradients(ask, o);
-    WinogradVec first[2], last[2];
-    corners.Row(o, 0, first);
-    corners.Row(o, 1, last);
-    WinogradVec taps[kFewTilesTaps] = {first[0],
-                                       hn::Load(d, lines[0][o][0]),
-                                       first[1],
-                                       hn::Load(d, lines[1][o][0]),
-                                       hn::Load(d, middle[o]),
-                                       hn::Load(d, lines[1][o][1]),
-                                       last[0],
-                                       hn::Load(d, lines[0][o][1]),
-                                       last[1]};
-    StoreTaps(taps, to + o * to_step);
+    for (int v = 0; v < kVectors; ++v) {
+      WinogradVec first[2], last[2];
+      corners.Row(o, v, 0, first);
+      corners.Row(o, v, 1, last);
+      WinogradVec taps[kFewTilesTaps] = {first[0],
+                                         hn::Load(d, lines[0][0][o][v]),
+                                         first[1],
+                                         hn::Load(d, lines[1][0][o][v]),
+                                         hn::Load(d, middle[o][v]),
+                                         hn::Load(d, lines[1][1][o][v]),
+                                         last[0],
+                                         hn::Load(d, lines[0][1][o][v]),
+                                         last[1]};
+      StoreTaps(taps, to + o * to_step + v * kFewTilesLanes * kFewTilesTaps);
+    }
   }
+}
+
+template <int kVectors>
+constexpr FewTilesKernels FewTilesOf() {
+  return {{nullptr, &AddFewTilesProducts<kVectors, 1>, &AddFewTilesProducts<kVectors, 2>},
+          {nullptr, &MakeFewTilesGradients<kVectors>, &MakeStridedFewTilesGradients<kVectors>}};
 }
 
 inline const FewTilesKernels* FewTilesOfTarget() {
-  static constexpr FewTilesKernels kKernels{{nullptr, &AddFewTilesProducts<1>, &AddFewTilesProducts<2>},
-                                            {nullptr, &MakeFewTilesGradients, &MakeStridedFewTilesGradients}};
-  return &kKernels;
+  static constexpr FewTilesKernels kKernels[kMostFewTilesVectors + 1] = {{}, FewTilesOf<1>(), FewTilesOf<2>()};
+  return kKernels;
 }
 
 #else

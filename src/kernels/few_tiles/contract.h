@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Winograd's products where kernels are of 3x3, and many for the few tiles of results that each meets: what a kernel is
-// at the points, or its gradient there, never leaves the L1. The points and their transforms are those of
+// at the points, or its gradient there, never leaves the L2. The points and their transforms are those of
 // kernels/winograd/contract.h.
 //
 // Without a stride all of a kernel meets the same tiles: at 36 points. A stride of 2 parts it, and what it meets, in
@@ -21,9 +21,10 @@
 
 namespace canopy::kernels {
 
-inline constexpr int kFewTilesLanes = 16;   // channels side by side
-inline constexpr int kFewTilesSources = 8;  // kernels, of as many channels, that are at the points at once
-inline constexpr int kFewTilesOutputs = 4;  // likewise, of gradients of kernels
+inline constexpr int kFewTilesLanes = 16;       // channels side by side
+inline constexpr int kMostFewTilesVectors = 2;  // of a panel of so many channels each
+inline constexpr int kFewTilesSources = 16;     // kernels, of as many channels, that are at the points at once
+inline constexpr int kFewTilesOutputs = 8;      // likewise, of gradients of kernels
 inline constexpr int kSquarePoints = WinogradPoints(2);
 inline constexpr int kFewTilesTaps = 9;
 
@@ -34,6 +35,12 @@ constexpr int FewTilesParts(int64_t stride) { return stride == 1 ? 1 : kMostFewT
 // Of all parts.
 constexpr int FewTilesPointsOf(int64_t stride) {
   return stride == 1 ? kSquarePoints : kSquarePoints + 2 * kWinogradPoints + 1;
+}
+
+// From a point's kernels to the next point's, in floats: an odd number of lines of a cache, so that points share no
+// set.
+constexpr int FewTilesPointStep(int64_t vectors) {
+  return static_cast<int>(kFewTilesSources * vectors + 1) * kFewTilesLanes;
 }
 
 // Which tiles have a point.
@@ -63,31 +70,33 @@ struct FewTilesAsk {
 struct FewTilesSums {
   FewTilesNumbers windows;
   const FewTilesPoints* at;
-  int64_t tiles;
-  float* sums;  // [point][tile][lane]
+  float* sums;  // [point][tile][vector][lane], points sums_step floats apart
+  int64_t sums_step;
 };
 
 struct FewTilesProducts {
   FewTilesNumbers inputs, outputs;
+  int64_t input_step;  // from inputs of a vector to those of the next, in floats
   const FewTilesPoints* at;
 };
 
+// For panels of so many vectors.
 struct FewTilesKernels {
   // By the stride. For each part: sums[point][tile][l] (+)= sum over s of windows[point][tile][s] * kernel s, l at the
   // point, mirrored along both axes: kernels[s * kernel_step + 9 * l] are its numbers, 0 <= s < kFewTilesSources, 0 <=
-  // l < kFewTilesLanes. `points` is working memory of FewTilesPointsOf(stride) * kFewTilesSources * kFewTilesLanes
-  // floats.
+  // l < channels of a panel. `points` is working memory of FewTilesPointsOf(stride) *
+  // FewTilesPointStep(vectors) floats.
   void (*add_products[kMostFewTilesStride + 1])(const float* kernels, int64_t kernel_step, const FewTilesSums* parts,
                                                 bool accumulate, const FewTilesAsk& ask, float* points);
 
   // By the stride. to[o * to_step + 9 * l + k] = the gradient of kernel o, l, 0 <= o < kFewTilesOutputs, 0 <= l <
-  // kFewTilesLanes: each part's sum over tiles of outputs[point][tile][o] * inputs[point][tile][l], transformed back to
-  // its taps k.
+  // channels of a panel: each part's sum over tiles of outputs[point][tile][o] * inputs[point][tile][l], transformed
+  // back to its taps k.
   void (*make_gradients[kMostFewTilesStride + 1])(const FewTilesProducts* parts, const FewTilesAsk& ask, float* to,
                                                   int64_t to_step);
 };
 
-// Of the instruction set; nullptr: it has no vectors of kFewTilesLanes numbers, or too few of them.
+// By the vectors, of the instruction set; nullptr: it has no vectors of kFewTilesLanes numbers, or too few of them.
 const FewTilesKernels* FewTiles();
 
 }  // namespace canopy::kernels

@@ -17,7 +17,7 @@
 namespace canopy::conv {
 namespace {
 
-// Up to 32 tiles of results, which are the input's positions or the output's.
+// Up to 64 tiles of results, which are the input's positions or the output's.
 Geometry DrawFewTiles(Draw* draw, bool of_input) {
   const int64_t channels[] = {16, 17, 24, 32, 35, 48, 66};
   Geometry g;
@@ -28,7 +28,7 @@ Geometry DrawFewTiles(Draw* draw, bool of_input) {
   g.batch = (*draw)(1, 3);
   const int64_t stride = (*draw)(1, 2), side = stride == 1 ? 4 : 5;
   g.stride = {1, stride, stride};
-  const int64_t most = ((*draw)(0, 3) == 0 ? 32 : 16) / g.batch;
+  const int64_t most = ((*draw)(0, 3) == 0 ? 64 : 16) / g.batch;
   const int64_t rows = (*draw)(1, most), columns = (*draw)(1, most / rows);  // of tiles
   g.input_size = g.output_size = {1, 1, 1};
   for (int a = 1; a < 3; ++a) {

@@ -18,8 +18,11 @@ namespace {
 constexpr int kLanes = kFewTilesLanes, kTaps = kFewTilesTaps;
 constexpr float kUnread =
     std::numeric_limits<float>::quiet_NaN();  // between what counts, and where a tile lacks a point
-constexpr int64_t kRow = kLanes * kTaps + 7;  // from kernels to kernels
-constexpr int kCounts[] = {1, 2, 3, 4, 5, 7, 8, 11, 15, 16, 17, 32, 33, 50};  // of tiles
+constexpr int kCounts[] = {1, 2, 3, 4, 5, 7, 8, 11, 12, 13, 15, 16, 17, 25, 32, 33, 50};  // of tiles
+
+// A panel's kernels, in floats, and from those to the next.
+int64_t PanelFloats(int vectors) { return int64_t{vectors} * kLanes * kTaps; }
+int64_t Row(int vectors) { return PanelFloats(vectors) + 7; }
 
 // So many floats from the beginning of a line of the cache on.
 struct Lines {
@@ -82,7 +85,6 @@ struct Tiles {
     if (part.columns > 1) point /= 6;
     return part.rows == 1 || has(rows[tile] + part.rows - 1, point);
   }
-  int64_t floats() const { return static_cast<int64_t>(points.count) * count * kLanes; }
 
   Part part;
   int count;
@@ -149,18 +151,20 @@ class FewTilesTest : public testing::TestWithParam<int64_t> {
 };
 
 // Of so many tiles in each part, by blocks of sources.
-void ExpectMirroredCorrelations(int stride, int count) {
-  constexpr int kBlocks = 3, kFirst = kLanes - kFewTilesSources;  // source channels, to see that others are not meant
+void ExpectMirroredCorrelations(int vectors, int stride, int count) {
+  constexpr int kBlocks = 3;
+  const int64_t row_floats = Row(vectors), tile_floats = int64_t{vectors} * kLanes;
+  const int64_t sums_step = count * tile_floats + 16;
   std::mt19937 random(static_cast<uint32_t>(7 + count));
   std::vector<Tiles> tiles;
   for (const Part& part : PartsOf(stride)) tiles.emplace_back(part, count);
   std::vector<std::unique_ptr<Lines>> sums;
-  for (const Tiles& of : tiles) sums.push_back(std::make_unique<Lines>(of.floats()));
-  const Lines points(FewTilesPointsOf(stride) * kFewTilesSources * kLanes);
+  for (const Tiles& of : tiles) sums.push_back(std::make_unique<Lines>(of.points.count * sums_step));
+  const Lines points(FewTilesPointsOf(stride) * FewTilesPointStep(vectors));
   std::vector<std::vector<float>> kernels;
   std::vector<std::vector<Rectangles>> windows;
   for (int block = 0; block < kBlocks; ++block) {
-    kernels.push_back(Random(kFewTilesSources * kRow - 7, &random));  // what is behind the last is behind the vector
+    kernels.push_back(Random(kFewTilesSources * row_floats - 7, &random));  // what is behind is behind the vector
     std::vector<Rectangles>& of_block = windows.emplace_back();
     std::vector<std::vector<float>> numbers;
     std::vector<FewTilesSums> parts;
@@ -168,98 +172,111 @@ void ExpectMirroredCorrelations(int stride, int count) {
       const int64_t step = count * kLanes + 32;
       of_block.emplace_back(tiles[i], true, &random);
       WriteNumbers(of_block.back(), step, numbers.emplace_back(tiles[i].points.count * step).data());
-      parts.push_back({{numbers.back().data() + kFirst, step}, &tiles[i].points, count, sums[i]->at});
+      parts.push_back({{numbers.back().data(), step}, &tiles[i].points, sums[i]->at, sums_step});
     }
-    FewTiles()->add_products[stride](kernels.back().data(), kRow, parts.data(), block > 0, {}, points.at);
+    FewTiles()[vectors].add_products[stride](kernels.back().data(), row_floats, parts.data(), block > 0, {}, points.at);
   }
   for (size_t i = 0; i < tiles.size(); ++i) {
     const Part& part = tiles[i].part;
-    for (int t = 0; t < count; ++t) {
+    for (int tv = 0; tv < count * vectors; ++tv) {
+      const int t = tv / vectors, v = tv % vectors;
       const int rows = tiles[i].rows[t], columns = tiles[i].columns[t], axes = part.axes();
       std::vector<float> results(rows * columns * kLanes);
-      const float* from = sums[i]->at + t * kLanes;
+      const float* from = sums[i]->at + tv * kLanes;
       if (axes == 0) {
         std::memcpy(results.data(), from, kLanes * sizeof(float));
       } else {
         const auto& transforms = Winograd(axes).results[part.taps()];
-        (axes == 2 ? transforms[rows][columns] : transforms[1][rows * columns])(
-            from, count * kLanes, kLanes, results.data(), OffsetsOf(rows * columns).data());
+        (axes == 2 ? transforms[rows][columns] : transforms[1][rows * columns])(from, sums_step, kLanes, results.data(),
+                                                                                OffsetsOf(rows * columns).data());
       }
       for (int e = 0; e < rows * columns * kLanes; ++e) {
-        const int row = e / kLanes / columns, column = e / kLanes % columns, lane = e % kLanes;
+        const int row = e / kLanes / columns, column = e / kLanes % columns, lane = v * kLanes + e % kLanes;
         double expected = 0;
         for (int block = 0; block < kBlocks; ++block) {
           for (int s = 0; s < kFewTilesSources; ++s) {
             for (int k = 0; k < part.rows * part.columns; ++k) {
               const int y = k / part.columns, x = k % part.columns;
               const int number = part.Number(part.rows - 1 - y, part.columns - 1 - x);
-              expected += windows[block][i].At(t, row + y, column + x, kFirst + s) *
-                          kernels[block][s * kRow + lane * kTaps + number];
+              expected += windows[block][i].At(t, row + y, column + x, s) *
+                          kernels[block][s * row_floats + lane * kTaps + number];
             }
           }
         }
-        // Sums of at most 216 terms up to 1; the transforms raise the rounding of 2^-24 by two orders at most.
-        ASSERT_NEAR(results[e], expected, 3e-4) << count << " tiles, part " << i << ", tile " << t << ", number " << e;
+        // Sums of at most 432 terms up to 1; the transforms raise the rounding of 2^-24 by two orders at most.
+        ASSERT_NEAR(results[e], expected, 6e-4) << count << " tiles, part " << i << ", tile " << t << ", number " << e;
       }
     }
   }
 }
 
 TEST_P(FewTilesTest, SumsOfProductsAreMirroredCorrelations) {
-  for (int stride = 1; stride <= kMostFewTilesStride; ++stride) {
-    for (const int count : kCounts) {
-      ExpectMirroredCorrelations(stride, count);
-      if (HasFatalFailure()) return;
+  for (int vectors = 1; vectors <= kMostFewTilesVectors; ++vectors) {
+    for (int stride = 1; stride <= kMostFewTilesStride; ++stride) {
+      for (const int count : kCounts) {
+        ExpectMirroredCorrelations(vectors, stride, count);
+        if (HasFatalFailure()) return;
+      }
     }
   }
 }
 
-void ExpectCorrelationsOverAllTiles(int stride, int count) {
+void ExpectCorrelationsOverAllTiles(int vectors, int stride, int count) {
   constexpr int kFirst = 8;  // of the output channels
+  const int64_t row_floats = Row(vectors);
   std::mt19937 random(static_cast<uint32_t>(80 + count));
   std::vector<Tiles> tiles;
   for (const Part& part : PartsOf(stride)) tiles.emplace_back(part, count);
-  std::vector<Rectangles> windows, outputs;
+  std::vector<std::vector<Rectangles>> windows;  // of each vector
+  std::vector<Rectangles> outputs;
   std::vector<std::unique_ptr<Lines>> inputs;
   std::vector<std::vector<float>> numbers;
   std::vector<FewTilesProducts> parts;
   for (const Tiles& of : tiles) {
-    const int64_t step = count * kLanes + 16, floats = of.points.count * step;
-    windows.emplace_back(of, true, &random);
+    const int64_t step = count * kLanes + 16, floats = of.points.count * step, input_step = floats + 32;
+    inputs.push_back(std::make_unique<Lines>(vectors * input_step));
+    windows.emplace_back();
+    for (int v = 0; v < vectors; ++v) {
+      windows.back().emplace_back(of, true, &random);
+      WriteNumbers(windows.back().back(), step, inputs.back()->at + v * input_step);
+    }
     outputs.emplace_back(of, false, &random);
-    WriteNumbers(windows.back(), step, inputs.emplace_back(std::make_unique<Lines>(floats))->at);
     WriteNumbers(outputs.back(), step, numbers.emplace_back(floats).data());
-    parts.push_back({{inputs.back()->at, step}, {numbers.back().data() + kFirst, step}, &of.points});
+    parts.push_back({{inputs.back()->at, step}, {numbers.back().data() + kFirst, step}, input_step, &of.points});
   }
-  std::vector<float> gradients(kFewTilesOutputs * kRow, kUnread);
-  FewTiles()->make_gradients[stride](parts.data(), {}, gradients.data(), kRow);
+  std::vector<float> gradients(kFewTilesOutputs * row_floats, kUnread);
+  FewTiles()[vectors].make_gradients[stride](parts.data(), {}, gradients.data(), row_floats);
   for (size_t i = 0; i < tiles.size(); ++i) {
     const Part& part = tiles[i].part;
-    for (int k = 0; k < part.rows * part.columns * kFewTilesOutputs * kLanes; ++k) {
-      const int lane = k % kLanes, o = k / kLanes % kFewTilesOutputs, tap = k / kLanes / kFewTilesOutputs;
+    const int lanes = vectors * kLanes;
+    for (int k = 0; k < part.rows * part.columns * kFewTilesOutputs * lanes; ++k) {
+      const int lane = k % lanes, o = k / lanes % kFewTilesOutputs, tap = k / lanes / kFewTilesOutputs;
       const int y = tap / part.columns, x = tap % part.columns;
       double expected = 0;
       for (int t = 0; t < count; ++t) {
         for (int e = 0; e < tiles[i].rows[t] * tiles[i].columns[t]; ++e) {
           const int row = e / tiles[i].columns[t], column = e % tiles[i].columns[t];
-          expected += windows[i].At(t, row + y, column + x, lane) * outputs[i].At(t, row, column, kFirst + o);
+          expected += windows[i][lane / kLanes].At(t, row + y, column + x, lane % kLanes) *
+                      outputs[i].At(t, row, column, kFirst + o);
         }
       }
       // Sums of at most 1250 terms up to 1, as above.
-      ASSERT_NEAR(gradients[o * kRow + lane * kTaps + part.Number(y, x)], expected, 1e-3)
+      ASSERT_NEAR(gradients[o * row_floats + lane * kTaps + part.Number(y, x)], expected, 1e-3)
           << count << " tiles, part " << i << ", output " << o << ", lane " << lane << ", tap " << tap;
     }
   }
-  for (int64_t i = 0; i < kFewTilesOutputs * kRow; ++i) {
-    EXPECT_EQ(std::isnan(gradients[i]), i % kRow >= kLanes * kTaps);  // nothing else is written
+  for (int64_t i = 0; i < kFewTilesOutputs * row_floats; ++i) {
+    EXPECT_EQ(std::isnan(gradients[i]), i % row_floats >= PanelFloats(vectors));  // nothing else is written
   }
 }
 
 TEST_P(FewTilesTest, GradientsAreCorrelationsOverAllTiles) {
-  for (int stride = 1; stride <= kMostFewTilesStride; ++stride) {
-    for (const int count : kCounts) {
-      ExpectCorrelationsOverAllTiles(stride, count);
-      if (HasFailure()) return;
+  for (int vectors = 1; vectors <= kMostFewTilesVectors; ++vectors) {
+    for (int stride = 1; stride <= kMostFewTilesStride; ++stride) {
+      for (const int count : kCounts) {
+        ExpectCorrelationsOverAllTiles(vectors, stride, count);
+        if (HasFailure()) return;
+      }
     }
   }
 }
