@@ -46,6 +46,7 @@ CpuFacts ReadFacts() {
     if (line.rfind("cpu family", 0) == 0) facts.family = std::atoi(ValueAfterColon(line).c_str());
     if (line.rfind("model\t", 0) == 0) facts.model_number = std::atoi(ValueAfterColon(line).c_str());
   }
+  facts.halves = facts.vendor == "AuthenticAMD" && facts.family == 25;
   facts.l1_data_bytes = CacheBytes(_SC_LEVEL1_DCACHE_SIZE, facts.l1_data_bytes);
   facts.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE, facts.l2_bytes);
   facts.l3_bytes = L3Bytes();

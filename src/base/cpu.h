@@ -15,6 +15,7 @@ struct CpuFacts {
   std::string vendor;  // "AuthenticAMD", "GenuineIntel", "ARM", ...
   int family = 0;      // x86 family and model number; 0 elsewhere
   int model_number = 0;
+  bool halves = false;               // a 512-bit vector is loaded and multiplied as two halves: Zen 4
   int64_t l1_data_bytes = 32 << 10;  // one core's
   int64_t l2_bytes = 512 << 10;      // one core's
   int64_t l3_bytes = 0;              // shared; 0 where unknown

@@ -16,12 +16,9 @@ constexpr double kPartWork = 2;  // of a pass, so that the fewest of equals are 
 constexpr double kAddWork = 4;   // of a pass that adds to another's results
 constexpr double kPairAddWork = 6;
 
-// Of an unaligned load: a vector of a line comes from two. Of two halves of a line but one does, and Zen 4 multiplies
-// and loads whole lines by halves.
+// Of an unaligned load: a vector of a line comes from two. Of two halves of a line but one does.
 double StraddlingWork() {
-  const base::CpuFacts& cpu = base::Cpu();
-  const bool halves = cpu.vendor == "AuthenticAMD" && cpu.family == 25;
-  return halves || kernels::JointPlanes().lanes < kernels::kMemoryLineFloats ? 1.5 : 2.4;
+  return base::Cpu().halves || kernels::JointPlanes().lanes < kernels::kMemoryLineFloats ? 1.5 : 2.4;
 }
 
 double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -19,12 +21,14 @@ constexpr double kEfficiency[] = {0, 0.85, 0.93, 0.95, 0.86};   // by channels
 constexpr double kFewRegisters[] = {0, 0.45, 0.5, 0.47, 0.35};  // likewise, of sixteen: sums wait for one another
 constexpr double kWorkASide = 27;                               // of a vector under a tap, read by its lanes
 constexpr double kWorkARowVector = 2.5;                         // of output, from memory, for each slice
-constexpr double kWorkAFarVector = 15.5;                        // the least, of one that waits for memory
-constexpr double kWorkARounding = 2.6;                          // of a vector of output, each time that it is read
 constexpr double kWorkACall = 100;
 constexpr double kWorkAStore = 2;
 constexpr double kWorkAPackedWeight = 4;
 constexpr double kWorkAJob = 1000;
+constexpr double kWorkAFarVector = 15.5;  // the least, of one that waits for a cache
+// In cycles, for which multiply-adds do not wait.
+constexpr double kCyclesAFarVector = 15.5;  // the least, of one that waits for memory
+constexpr double kCyclesARounding = 2.6;    // of a vector of output, each time that it is read
 
 }  // namespace
 
@@ -75,6 +79,7 @@ void DataStep::CountWork(const ConvProblem& problem) {
                        static_cast<double>(CeilDiv(output_channels_, chunk_));
   const double vectors = static_cast<double>(g.batch * g.input_size[0] * bands_ * rows_ * tiles_ * blocks_) * scale;
   const double outputs = static_cast<double>(output_channels_), slices = static_cast<double>(slices_.size());
+  const double a_cycle = base::Cpu().halves ? 1 : 2;  // multiply-adds
   const double rate = kernels_.masks ? kEfficiency[block_] : kFewRegisters[block_];
   double vector = static_cast<double>(taps_ * block_) / rate + slices * kWorkARowVector;
   if (!kernels_.masks) {
@@ -82,10 +87,12 @@ void DataStep::CountWork(const ConvProblem& problem) {
     vector += sides * static_cast<double>(taps_) * kWorkASide;
   }
   if (problem.rule.input_rounding != numerics::InputRounding::kNone) {
-    vector += static_cast<double>(taps_) / static_cast<double>(g.kernel[1]) * kWorkARounding *
+    vector += static_cast<double>(taps_) / static_cast<double>(g.kernel[1]) * kCyclesARounding * a_cycle *
               (1 + static_cast<double>(g.kernel[1] - 1) / static_cast<double>(rows_));
   }
-  work_ = vectors * outputs * std::max(vector, kWorkAFarVector) + calls * slices * kWorkACall +
+  const bool far = OutgrowsCaches(problem, kBackwardData);
+  vector = std::max(vector, far ? kCyclesAFarVector * a_cycle : kWorkAFarVector);
+  work_ = vectors * outputs * vector + calls * slices * kWorkACall +
           vectors * static_cast<double>(block_) * kWorkAStore * 4 +
           outputs * static_cast<double>(input_channels_ * taps_) * kWorkAPackedWeight +
           static_cast<double>(g.batch * depth_blocks_ * bands_ * blocks_) * kWorkAJob;
