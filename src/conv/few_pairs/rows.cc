@@ -44,18 +44,16 @@ void AsElements(numerics::DType dtype, char* raw, const With& with) {
 }  // namespace
 
 void Read(const void* base, const Rows& rows, const numerics::NumericRule& rule, char* raw, float* to) {
-  const numerics::DType dtype = rows.operand.dtype;
-  const bool plain = dtype == numerics::DType::kFloat32 && rule.input_rounding == numerics::InputRounding::kNone;
+  const bool plain = rows.dtype == numerics::DType::kFloat32 && rule.input_rounding == numerics::InputRounding::kNone;
   if (plain) return Gather(base, rows, to);
-  AsElements(dtype, raw, [&](auto* elements) { Gather(base, rows, elements); });
-  kernels::convert::SelectLoadRow(dtype, rule)(raw, rows.floats(), to);
+  AsElements(rows.dtype, raw, [&](auto* elements) { Gather(base, rows, elements); });
+  kernels::convert::SelectLoadRow(rows.dtype, rule)(raw, rows.floats(), to);
 }
 
 void Write(const float* from, const Rows& rows, bool saturate, char* raw, void* base) {
-  const numerics::DType dtype = rows.operand.dtype;
-  if (dtype == numerics::DType::kFloat32 && !saturate) return Scatter(from, rows, base);
-  kernels::convert::SelectStoreRow(dtype, saturate)(from, rows.floats(), raw);
-  AsElements(dtype, raw, [&](const auto* elements) { Scatter(elements, rows, base); });
+  if (rows.dtype == numerics::DType::kFloat32 && !saturate) return Scatter(from, rows, base);
+  kernels::convert::SelectStoreRow(rows.dtype, saturate)(from, rows.floats(), raw);
+  AsElements(rows.dtype, raw, [&](const auto* elements) { Scatter(elements, rows, base); });
 }
 
 }  // namespace canopy::conv::few_pairs

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "conv/problem.h"
+#include "numerics/rounding.h"
 
 namespace canopy::conv::few_pairs {
 
 struct Rows {
-  Operand operand;
+  numerics::DType dtype{};
   std::vector<int64_t> offsets;  // of each row's first element, in bytes
   int64_t count = 0, step = 0;   // elements of a row, and bytes from each to the next
   int64_t pitch = 0;             // floats from row to row, those behind a row's elements being 0

@@ -24,7 +24,7 @@ constexpr double kWorkAStep = 100;
 Rows PixelRows(const Operand& operand, int64_t batch, const Extent3& size, int64_t channels, int64_t pitch) {
   const int64_t bytes = numerics::ElementBytes(operand.dtype);
   const auto& s = operand.strides;
-  Rows rows{operand, {}, channels, s[1] * bytes, pitch};
+  Rows rows{operand.dtype, {}, channels, s[1] * bytes, pitch};
   rows.offsets.reserve(batch * Volume(size));
   for (int64_t n = 0; n < batch; ++n) {
     for (int64_t d = 0; d < size[0]; ++d) {
@@ -41,7 +41,7 @@ Rows PixelRows(const Operand& operand, int64_t batch, const Extent3& size, int64
 Rows KernelRows(const Operand& operand, const Geometry& g) {
   const int64_t bytes = numerics::ElementBytes(operand.dtype);
   const auto& s = operand.strides;
-  Rows rows{operand, {}, g.input_channels, s[1] * bytes, kLanes};
+  Rows rows{operand.dtype, {}, g.input_channels, s[1] * bytes, kLanes};
   rows.offsets.reserve(g.taps() * g.output_channels);
   for (int64_t d = 0; d < g.kernel[0]; ++d) {
     for (int64_t h = 0; h < g.kernel[1]; ++h) {
