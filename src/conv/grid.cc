@@ -8,12 +8,6 @@
 namespace canopy::conv {
 namespace {
 
-// Walked positions [low, high) of one axis whose coordinate lies in [0, size).
-void ValidRange(int64_t step, int64_t shift, int64_t size, int64_t walk, int64_t* low, int64_t* high) {
-  *low = shift >= 0 ? 0 : base::CeilDiv(-shift, step);
-  *high = size - shift <= 0 ? 0 : std::min(walk, base::CeilDiv(size - shift, step));
-}
-
 class SegmentList {
  public:
   SegmentList(kernels::Segment* segments, int64_t step) : segments_(segments), step_(step) {}
@@ -37,6 +31,11 @@ class SegmentList {
 };
 
 }  // namespace
+
+void ValidRange(int64_t step, int64_t shift, int64_t size, int64_t walk, int64_t* low, int64_t* high) {
+  *low = shift >= 0 ? 0 : base::CeilDiv(-shift, step);
+  *high = size - shift <= 0 ? 0 : std::min(walk, base::CeilDiv(size - shift, step));
+}
 
 PixelMap InputMap(const ConvProblem& problem, int64_t tap) {
   const Geometry& g = problem.geometry;

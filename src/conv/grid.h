@@ -23,6 +23,9 @@ struct PixelMap {
   int64_t element_step() const { return step[2] * stride[2]; }
 };
 
+// Walked positions [low, high) of one axis whose coordinate lies in [0, size); none where low >= high.
+void ValidRange(int64_t step, int64_t shift, int64_t size, int64_t walk, int64_t* low, int64_t* high);
+
 // The input under the output's positions, walked under one kernel offset, counted through depth, height, width.
 PixelMap InputMap(const ConvProblem& problem, int64_t tap);
 

@@ -16,8 +16,9 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   }
   const Geometry& g = problem.geometry;
   if (g.groups != 1) return "there are groups";
-  if (g.input_channels < 1 || g.input_channels > kernels::kFewPairsLanes)
+  if (g.input_channels < 1 || g.input_channels > kernels::kFewPairsLanes) {
     return "there are no or more than 16 channels";
+  }
   if (g.output_channels < 1 || g.output_channels > kMostOutputChannels) {
     return "there are no or more than 32 output channels";
   }

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/checked_math.h"
 #include "conv/elements.h"
+#include "conv/grid.h"
 #include "conv/packing/scratch.h"
 #include "exec/pool.h"
 
@@ -58,8 +58,7 @@ Rows KernelRows(const Operand& operand, const Geometry& g) {
 struct Overlap {
   Overlap(const Geometry& g, int axis, int64_t k) {
     const int64_t shift = k * g.dilation[axis] - g.pad_begin[axis], stride = g.stride[axis];
-    low = shift >= 0 ? 0 : base::CeilDiv(-shift, stride);
-    high = std::min(g.output_size[axis], base::CeilDiv(std::max<int64_t>(0, g.input_size[axis] - shift), stride));
+    ValidRange(stride, shift, g.input_size[axis], g.output_size[axis], &low, &high);
     pixel = low * stride + shift;
   }
 

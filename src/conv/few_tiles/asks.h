@@ -10,16 +10,13 @@
 
 namespace canopy::conv::few_tiles {
 
-// The kernels of an output channel and a vector of input channels.
-inline constexpr int64_t kKernelFloats = kernels::kFewTilesLanes * kernels::kFewTilesTaps;
-
 // For the kernels of a panel of input channels, so many vectors, output channel by output channel, from element
 // `offset` of a weight tensor on; negative: there are none. `lines` reads or writes the tensor.
 template <class Lines>
 kernels::FewTilesAsk AskFor(const Lines& lines, const Operand& weight, int64_t offset, int64_t vectors) {
   if (offset < 0) return {};
   const int64_t bytes = numerics::ElementBytes(weight.dtype);
-  const int64_t row = vectors * kKernelFloats * bytes;  // seldom begins with a line
+  const int64_t row = vectors * kernels::kFewTilesKernels * bytes;  // seldom begins with a line
   return {static_cast<const char*>(lines.Address(offset)), weight.strides[0] * bytes,
           static_cast<int32_t>(base::CeilDiv(row, kernels::kMemoryLine) + 1)};
 }

@@ -88,9 +88,9 @@ class DataRun {
         sums += grid.block_floats() * vectors;
       }
       kernels::FewTiles()[vectors].add_products[stride](
-          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : vectors * kKernelFloats, parts,
-          c % kTerms > 0, AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1, vectors),
-          scratch.points);
+          direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : vectors * kernels::kFewTilesKernels,
+          parts, c % kTerms > 0,
+          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1, vectors), scratch.points);
       if (c < kTerms || (coming < s_.sources_ && coming % kTerms > 0)) continue;
       kernels::Lines().add(scratch.more_sums, block * vectors, scratch.sums);
     }
@@ -98,7 +98,7 @@ class DataRun {
 
   // Zeros for those that do not exist.
   void CopyKernels(const Panel& panel, int64_t offset, int64_t sources, float* to) const {
-    const int64_t row = panel.vectors() * kKernelFloats;
+    const int64_t row = panel.vectors() * kernels::kFewTilesKernels;
     std::fill(to, to + kFewTilesSources * row, 0.0f);
     weight_.CopyRows(offset, p_.weight.strides[0], sources, panel.channels * kFewTilesTaps, to, row);
   }

@@ -91,7 +91,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string DataStep::Describe() const {
   return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
          std::to_string(Products(grids_)) + " products of each kernel; panels of " + std::to_string(PanelChannels()) +
-         " result channels, 16 source channels at a time";
+         " result channels, " + std::to_string(kernels::kFewTilesSources) + " source channels at a time";
 }
 
 }  // namespace canopy::conv::few_tiles

@@ -63,7 +63,7 @@ class WeightsRun {
                 scratch.slab, scratch.windows + v * block);
     }
     for (int64_t c = begin; c < end; c += kFewTilesOutputs) {
-      const int64_t offset = (group * s_.outputs_ + c) * step + panel * s_.vectors_ * kKernelFloats;
+      const int64_t offset = (group * s_.outputs_ + c) * step + panel * s_.vectors_ * kernels::kFewTilesKernels;
       const int64_t rows = std::min<int64_t>(kFewTilesOutputs, end - c);
       const bool whole = channels == vectors * kLanes && rows == kFewTilesOutputs;
       float* direct = whole ? result_.Direct(offset, 1) : nullptr;
@@ -77,7 +77,7 @@ class WeightsRun {
         tiles += grid.block_floats();
       }
       float* to = direct != nullptr ? direct : scratch.gradients;
-      const int64_t to_step = direct != nullptr ? step : vectors * kKernelFloats;
+      const int64_t to_step = direct != nullptr ? step : vectors * kernels::kFewTilesKernels;
       const int64_t coming = c + kFewTilesOutputs < end ? offset + kFewTilesOutputs * step : -1;
       kernels::FewTiles()[vectors].make_gradients[stride](parts, AskFor(result_, p_.weight_result, coming, vectors), to,
                                                           to_step);

@@ -78,7 +78,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string WeightsStep::Describe() const {
   return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
          std::to_string(Products(grids_)) + " products of each kernel; panels of " + std::to_string(PanelChannels()) +
-         " input channels, 8 output channels at a time";
+         " input channels, " + std::to_string(kernels::kFewTilesOutputs) + " output channels at a time";
 }
 
 }  // namespace canopy::conv::few_tiles

@@ -208,7 +208,7 @@ void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step,
     for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 0, 3);
     for (int v = 0; v < kVectors; ++v) {
       WinogradVec taps[kFewTilesTaps];
-      LoadTaps(kernels + s * kernel_step + v * kFewTilesLanes * kFewTilesTaps, taps);
+      LoadTaps(kernels + s * kernel_step + v * kFewTilesKernels, taps);
       MakePoints<kStride, kStep>(taps, points + s * kPanel + v * kFewTilesLanes);
     }
   }
@@ -311,7 +311,7 @@ void MakeFewTilesGradients(const FewTilesProducts* parts, const FewTilesAsk& ask
       WinogradVec taps[kFewTilesTaps];
 #pragma GCC unroll 3
       for (int y = 0; y < 3; ++y) halves.Row(o, v, y, taps + 3 * y);
-      StoreTaps(taps, to + o * to_step + v * kFewTilesLanes * kFewTilesTaps);
+      StoreTaps(taps, to + o * to_step + v * kFewTilesKernels);
     }
   }
 }
@@ -344,7 +344,7 @@ void MakeStridedFewTilesGradients(const FewTilesProducts* parts, const FewTilesA
                                          last[0],
                                          hn::Load(d, lines[0][1][o][v]),
                                          last[1]};
-      StoreTaps(taps, to + o * to_step + v * kFewTilesLanes * kFewTilesTaps);
+      StoreTaps(taps, to + o * to_step + v * kFewTilesKernels);
     }
   }
 }

@@ -27,6 +27,7 @@ inline constexpr int kFewTilesSources = 16;     // kernels, of as many channels,
 inline constexpr int kFewTilesOutputs = 8;      // likewise, of gradients of kernels
 inline constexpr int kSquarePoints = WinogradPoints(2);
 inline constexpr int kFewTilesTaps = 9;
+inline constexpr int kFewTilesKernels = kFewTilesLanes * kFewTilesTaps;  // numbers of kernels of a vector of channels
 
 // Of a kernel: whole, or, with a stride of 2, in this order.
 enum FewTilesPartOf : int { kCorners, kMiddleOfRows, kMiddleOfColumns, kMiddle };

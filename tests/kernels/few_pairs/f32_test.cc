@@ -6,6 +6,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/few_pairs/contract.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
@@ -13,16 +14,11 @@ namespace {
 constexpr int kLanes = kFewPairsLanes;
 constexpr int kInputPixels = 7, kOutputPixels = 5;
 
-std::vector<float> Random(size_t count, std::mt19937* random) {
-  std::uniform_real_distribution<float> real(-1, 1);
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = real(*random);
-  return numbers;
-}
-
 // Some pairs of any pixels under each of four offsets, none under the second.
 struct Problem {
-  Problem(int inputs, int outputs) : random(static_cast<uint32_t>(100 * inputs + outputs)) {
+  Problem(int inputs, int outputs) {
+    const uint32_t seed = static_cast<uint32_t>(100 * inputs + outputs);
+    std::mt19937 random(seed);
     for (int tap = 0; tap < 4; ++tap) {
       for (int i = 0; i < (tap == 1 ? 0 : 2 * tap + 1); ++i) {
         const int32_t input = static_cast<int32_t>(random() % kInputPixels);
@@ -31,18 +27,18 @@ struct Problem {
       }
       ends.push_back(static_cast<int32_t>(list.size()));
     }
-    input = Random(kInputPixels * kLanes, &random);
-    output = Random(kOutputPixels * outputs, &random);
-    weights = Random(ends.size() * outputs * kLanes, &random);
+    input = RandomFloats(kInputPixels * kLanes, seed + 1);
+    output = RandomFloats(kOutputPixels * outputs, seed + 2);
+    weights = RandomFloats(ends.size() * outputs * kLanes, seed + 3);
+    data = RandomFloats(kInputPixels * kLanes, seed + 4);
     pairs = {list.data(), ends.data(), static_cast<int64_t>(ends.size()), inputs, outputs};
   }
   Problem(const Problem&) = delete;
   Problem& operator=(const Problem&) = delete;
 
-  std::mt19937 random;
   std::vector<PixelPair> list;
   std::vector<int32_t> ends;
-  std::vector<float> input, output, weights;
+  std::vector<float> input, output, weights, data;
   PixelPairs pairs;
 };
 
@@ -50,8 +46,8 @@ struct Problem {
 constexpr double kBound = 1e-4;
 
 void ExpectSums(int inputs, int outputs) {
-  Problem problem(inputs, outputs);
-  std::vector<float> data = Random(kInputPixels * kLanes, &problem.random);
+  const Problem problem(inputs, outputs);
+  std::vector<float> data = problem.data;
   std::vector<float> gradients(problem.weights.size());
   std::vector<double> expected_data(data.begin(), data.end()), expected_gradients(gradients.size());
   for (size_t tap = 0, i = 0; tap < problem.ends.size(); ++tap) {

@@ -11,6 +11,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/few_tiles/contract.h"
+#include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 namespace {
@@ -35,13 +36,6 @@ struct Lines {
   std::vector<float> data;
   float* at;
 };
-
-std::vector<float> Random(size_t count, std::mt19937* random) {
-  std::uniform_real_distribution<float> real(-1, 1);
-  std::vector<float> numbers(count);
-  for (float& number : numbers) number = real(*random);
-  return numbers;
-}
 
 // What a stride leaves of a kernel, by rows and columns.
 struct Part {
@@ -95,7 +89,9 @@ struct Tiles {
 // A rectangle of each tile: a window, or the tile itself. [tile][row][column][lane]
 struct Rectangles {
   Rectangles(const Tiles& tiles, bool windows, std::mt19937* random) : tiles(tiles), windows(windows) {
-    for (int t = 0; t < tiles.count; ++t) data.push_back(Random(Rows(t) * Columns(t) * kLanes, random));
+    for (int t = 0; t < tiles.count; ++t) {
+      data.push_back(RandomFloats(Rows(t) * Columns(t) * kLanes, static_cast<uint32_t>((*random)())));
+    }
   }
   int Rows(int tile) const { return tiles.rows[tile] + (windows ? tiles.part.rows - 1 : 0); }
   int Columns(int tile) const { return tiles.columns[tile] + (windows ? tiles.part.columns - 1 : 0); }
@@ -164,7 +160,8 @@ void ExpectMirroredCorrelations(int vectors, int stride, int count) {
   std::vector<std::vector<float>> kernels;
   std::vector<std::vector<Rectangles>> windows;
   for (int block = 0; block < kBlocks; ++block) {
-    kernels.push_back(Random(kFewTilesSources * row_floats - 7, &random));  // what is behind is behind the vector
+    // What is behind the last is behind the vector.
+    kernels.push_back(RandomFloats(kFewTilesSources * row_floats - 7, static_cast<uint32_t>(random())));
     std::vector<Rectangles>& of_block = windows.emplace_back();
     std::vector<std::vector<float>> numbers;
     std::vector<FewTilesSums> parts;
@@ -204,7 +201,7 @@ void ExpectMirroredCorrelations(int vectors, int stride, int count) {
           }
         }
         // Sums of at most 432 terms up to 1; the transforms raise the rounding of 2^-24 by two orders at most.
-        ASSERT_NEAR(results[e], expected, 6e-4) << count << " tiles, part " << i << ", tile " << t << ", number " << e;
+        ASSERT_NEAR(results[e], expected, 3e-4) << count << " tiles, part " << i << ", tile " << t << ", number " << e;
       }
     }
   }
