@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "base/cpu.h"
 #include "conv/depth_lanes/sheets.h"
 #include "conv/streams.h"
 #include "conv/work.h"
@@ -19,16 +20,17 @@ constexpr int64_t kFarFloats = 32 << 10;      // of the input in a band of all c
 constexpr int64_t kMostFarSums = 1536 << 10;  // of all segments, each of which has all channels: 6 MiB
 
 // In vector multiply-adds at the peak rate, measured.
-constexpr double kTransposeWork = 5.5;    // of a vector's way into a sheet, or out of it
-constexpr double kFarTransposeWork = 14;  // likewise, from memory: pixels of a vector are in as many pages
-constexpr double kCopyWork = 4;           // where channels lie side by side
-constexpr double kConversionWork = 3;     // more where elements are not plain FP32
-constexpr double kPixelWork = 3;          // of a pass, besides its products
-constexpr double kLeastWork = 5;          // likewise, where sums wait for one another
+constexpr double kTransposeWork = 9;          // of a vector's way into a sheet, or out of it
+constexpr double kHalvesTransposeWork = 5.5;  // likewise, where a multiply-add takes twice as long
+constexpr double kFarTransposeWork = 14;      // likewise, from memory: pixels of a vector are in as many pages
+constexpr double kCopyWork = 4;               // where channels lie side by side
+constexpr double kConversionWork = 3;         // more where elements are not plain FP32
+constexpr double kPixelWork = 3;              // of a pass, besides its products
+constexpr double kLeastWork = 5;              // likewise, where sums wait for one another
 constexpr double kRowWork = 12;
 constexpr double kPassWork = 50;
 constexpr double kSheetWork = 200;
-constexpr double kOverhead = 1.15;
+constexpr double kOverhead = 1.3;
 
 // The fewest parts.
 double PartsOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
@@ -113,7 +115,9 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 
 double DepthStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const double transpose = OutgrowsCaches(problem, computations_) ? kFarTransposeWork : kTransposeWork;
+  const double transpose = OutgrowsCaches(problem, computations_) ? kFarTransposeWork
+                           : base::Cpu().halves                   ? kHalvesTransposeWork
+                                                                  : kTransposeWork;
   const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
     const bool side = SideBySide(operand), plain = problem.IsPlain(operand);
     if (in_place && side && plain) return 0.0;

@@ -26,14 +26,14 @@ class OutputPlanes {
     return rounded_.Address(rounded_.PlaneAt(image, channel, depth));
   }
 
-  // Rows [first, end) of the planes of some images that follow one another.
+  // Rows [first, end) of the planes of some channels that follow one another.
   struct Rows {
-    int64_t first_image, images, channel, depth, first, end;
+    int64_t image, first_channel, channels, depth, first, end;
   };
-  // The first `columns` of each row. Rows begin `pitch` floats apart in `to`, and images `image_pitch`; what lies
+  // The first `columns` of each row. Rows begin `pitch` floats apart in `to`, and planes `plane_pitch`; what lies
   // behind a row up to a vector's end is overwritten, too. `line` as for PlaneReader::Load.
-  void Load(const Rows& rows, int64_t columns, int64_t pitch, int64_t image_pitch, float* line, float* to) const;
-  // Whole rows. REQUIRES: plain FP32.
+  void Load(const Rows& rows, int64_t columns, int64_t pitch, int64_t plane_pitch, float* line, float* to) const;
+  // Whole rows of one channel. REQUIRES: plain FP32.
   float SumUnrounded(const Rows& rows) const;
 
  private:

@@ -39,8 +39,10 @@ std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Re
 
 double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
   const double at_once = kernels::JointPlanes().at_once[rows][columns];
-  const double gradients = static_cast<double>(columns) * (static_cast<double>(rows) + at_once - 1) / at_once;
-  const double loads = StraddlingWork() * (gradients + 1) + (first ? 0 : kLoadWork) + kStoreWork;
+  const double lines = (static_cast<double>(rows) + at_once - 1) / at_once;
+  const bool shifts = kernels::JointPlanes().shifts && columns >= kernels::kFewestShiftedColumns;
+  const double gradients = lines * (shifts ? 2 * kLoadWork : StraddlingWork() * static_cast<double>(columns));
+  const double loads = gradients + StraddlingWork() + (first ? 0 : kLoadWork) + kStoreWork;
   return std::max(static_cast<double>(rows * columns * results), loads) + (first ? 0 : kAddWork);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/joint_planes/output_planes.h"
+#include "conv/joint_planes/parts.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/depth.h"
@@ -63,9 +64,9 @@ class JointRun {
   struct Scratch {
     float *output, *inputs, *results, *sums, *bias, *line;
   };
-  // Planes of the input at one depth.
+  // Planes of the input at one depth of one image.
   struct Sheet {
-    int64_t first_image, images, depth, channel;
+    int64_t image, depth, first_channel, channels;
     sheets::SliceRun slices;
   };
   // Rows of positions.
@@ -93,9 +94,11 @@ class JointRun {
     return scratch;
   }
 
-  Sheet SheetAt(int64_t item, int64_t channel) const {
-    const int64_t depths = g_.input_size[0], first = item / depths * s_.images_;
-    return {first, std::min(s_.images_, g_.batch - first), item % depths, channel, s_.slices_.Of(item % depths)};
+  // From `channel` on, of channels up to `end`.
+  Sheet SheetAt(int64_t item, int64_t channel, int64_t end) const {
+    const int64_t depth = item % g_.input_size[0];
+    return {item / g_.input_size[0], depth, channel, std::min(s_.PlanesAtOnce(in_place_), end - channel),
+            s_.slices_.Of(depth)};
   }
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
@@ -104,13 +107,17 @@ class JointRun {
     std::fill(scratch.sums, scratch.line, 0.0f);
     kernels::JointCall call{};
     call.streamed = streams_;
-    const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
-    for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
-      Sheet next = SheetAt(item, first);
-      for (int64_t c = first; c < end; ++c) {
+    const int64_t begin = segment * s_.items_ / s_.segments_, last = (segment + 1) * s_.items_ / s_.segments_;
+    const int64_t at_once = s_.PlanesAtOnce(in_place_);
+    Sheet next = SheetAt(begin, first, end);
+    for (int64_t item = begin; item < last; ++item) {
+      for (int64_t c = first; c < end; c += at_once) {
         const Sheet sheet = next;
-        next.channel = c + 1;
-        if (c + 1 == end) next = SheetAt(item + 1 == last ? item : item + 1, first);
+        if (c + at_once < end) {
+          next = SheetAt(item, c + at_once, end);
+        } else if (item + 1 < last) {
+          next = SheetAt(item + 1, first, end);
+        }
         for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
           const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
           AddBand(sheet, band, next, scratch, c - first, &call);
@@ -143,7 +150,7 @@ class JointRun {
         sheets::Pass pass = passes[j];
         pass.first = pass.first && i == 0;
         pass.last = pass.last && i + 1 == slices;
-        SetAhead(next, band, i, static_cast<int64_t>(j), call);
+        SetAhead(sheet, next, band, i, static_cast<int64_t>(j), call);
         call->bias = in_place_ ? bias : nullptr;
         AddPass(pass, slice, sheet, band, x, result, scratch, channel, call);
       }
@@ -163,26 +170,29 @@ class JointRun {
     return {start, first, std::clamp(band.first + band.rows + s_.rows_.after, first, exist)};
   }
 
-  // The output rows that the band reads, and to `bias`, if any, the sum of those that the bands before did not read.
+  // The output rows that the band reads, and to each channel's `bias`, if any, the sum of those that the bands before
+  // did not read.
   void LoadOutput(const Sheet& sheet, int64_t depth, const Band& band, const Scratch& scratch, float* bias) const {
     const OutputRows met = OutputOf(band);
-    OutputPlanes::Rows rows{sheet.first_image, sheet.images, sheet.channel, depth, met.first, met.end};
+    OutputPlanes::Rows rows{sheet.image, sheet.first_channel, sheet.channels, depth, met.first, met.end};
     float *const origin = scratch.output + s_.front_, *const line = scratch.line;
-    const int64_t columns = s_.columns_.Existing(), row = s_.row_pitch_, image = s_.image_pitch_;
+    const int64_t columns = s_.columns_.Existing(), row = s_.row_pitch_, plane = s_.plane_pitch_;
     if (edged_) {
-      output_.Load(rows, columns, columns, image, line, origin);
+      output_.Load(rows, columns, columns, plane, line, origin);
     } else {
       float* const first = origin + (met.first - met.start) * row;
       if (s_.bands_ > 1) std::fill(origin, first, 0.0f);  // of other rows' places some are zeros now
-      output_.Load(rows, columns, row, image, line, first);
+      output_.Load(rows, columns, row, plane, line, first);
       float* const behind = origin + (met.end - met.start) * row;
       if (s_.bands_ > 1) std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
     }
     if (bias == nullptr) return;
     rows.first = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, met.first, met.end);
-    *bias += output_.rounds() ? output_.SumUnrounded(rows)
-                              : kernels::Lines().sum(origin + (rows.first - met.start) * row,
-                                                     (sheet.images - 1) * image + (met.end - rows.first) * row);
+    for (int64_t i = 0; i < sheet.channels; ++i, ++rows.first_channel) {
+      const float* laid = origin + i * plane + (rows.first - met.start) * row;
+      bias[i] +=
+          output_.rounds() ? output_.SumUnrounded(rows) : kernels::Lines().sum(laid, (rows.end - rows.first) * row);
+    }
   }
 
   // The band's rows of one residue of rows.
@@ -194,14 +204,14 @@ class JointRun {
 
   const char* PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
     if (!weights_) return nullptr;
-    const int64_t plane = input_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
+    const int64_t plane = input_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth);
     if (direct_) return input_.Address(plane);
     const int64_t columns = g_.stride[2];
-    for (int64_t i = 0; i < sheet.images; ++i) {
+    for (int64_t i = 0; i < sheet.channels; ++i) {
       for (int64_t r = 0; r < g_.stride[1]; ++r) {
-        float* to = scratch.inputs + r * columns * s_.input_floats_ + i * s_.image_pitch_;
+        float* to = scratch.inputs + r * columns * s_.input_floats_ + i * s_.plane_pitch_;
         const sheets::PlanePart part = PartOf(r, band);
-        input_.Load(plane + i * p_.input.strides[0], part, s_.row_pitch_, scratch.line, to,
+        input_.Load(plane + i * p_.input.strides[1], part, s_.row_pitch_, scratch.line, to,
                     columns == 2 ? to + s_.input_floats_ : nullptr);
       }
     }
@@ -210,38 +220,45 @@ class JointRun {
 
   char* PlaceResult(const Sheet& sheet, const Scratch& scratch) const {
     if (!data_) return nullptr;
-    const int64_t plane = input_result_.PlaneAt(sheet.first_image, sheet.channel, sheet.depth);
+    const int64_t plane = input_result_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth);
     return direct_ ? input_result_.Address(plane) : reinterpret_cast<char*>(scratch.results);
   }
 
   void StoreResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
-    for (int64_t i = 0; i < sheet.images; ++i) {
-      const int64_t plane = input_result_.PlaneAt(sheet.first_image + i, sheet.channel, sheet.depth);
+    for (int64_t i = 0; i < sheet.channels; ++i) {
+      const int64_t plane = input_result_.PlaneAt(sheet.image, sheet.first_channel + i, sheet.depth);
       for (int64_t r = 0; r < g_.stride[1]; ++r) {
-        const float* from = scratch.results + r * g_.stride[2] * s_.input_floats_ + i * s_.image_pitch_;
+        const float* from = scratch.results + r * g_.stride[2] * s_.input_floats_ + i * s_.plane_pitch_;
         const float* odd = g_.stride[2] == 2 ? from + s_.input_floats_ : nullptr;
         input_result_.Store(from, odd, s_.row_pitch_, PartOf(r, band), scratch.line, plane);
       }
     }
   }
 
-  // The share of the next sheet's planes that pass `index` of a slice asks for. What is written past the caches is not
-  // brought there.
-  void SetAhead(const Sheet& next, const Band& band, int64_t slice, int64_t index, kernels::JointCall* call) const {
-    const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size()), slices = next.slices.count;
-    const int64_t depth = slices == 0 ? 0 : next.slices.At(std::min(slice, slices - 1)).output;
-    const char* planes[] = {
-        output_.Address(next.first_image, next.channel, depth),
-        weights_ ? input_.Address(input_.PlaneAt(next.first_image, next.channel, next.depth)) : nullptr,
-        data_ && !streams_ ? input_result_.Address(input_result_.PlaneAt(next.first_image, next.channel, next.depth))
-                           : nullptr};
+  // A sheet's first plane of the output, the input or its gradient, if it is brought to the caches: what is written
+  // past them is not.
+  const char* PlaneOf(int tensor, const Sheet& sheet, int64_t slice) const {
+    const int64_t last = sheet.slices.count - 1, depth = last < 0 ? 0 : sheet.slices.At(std::min(slice, last)).output;
+    if (tensor == 1 && weights_) return input_.Address(input_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
+    if (tensor == 2 && data_ && !streams_) {
+      return input_result_.Address(input_result_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
+    }
+    return tensor == 0 ? output_.Address(sheet.image, sheet.first_channel, depth) : nullptr;
+  }
+
+  // The share of the planes to come that pass `index` of a slice asks for.
+  void SetAhead(const Sheet& sheet, const Sheet& next, const Band& band, int64_t slice, int64_t index,
+                kernels::JointCall* call) const {
+    const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size());
     for (int i = 0; i < 3; ++i) {
-      const int of = planes[i] != nullptr ? i : 0;
+      const int of = PlaneOf(i, next, slice) != nullptr ? i : 0;
       const AheadSteps& steps = s_.ahead_[of];
       const int64_t share = of == 0 ? index : slice * passes + index;
-      const char* from = planes[of] + band.first * steps.row_bytes + share * band.rows * steps.pass_bytes;
-      call->ahead[i] = {from, steps.step, steps.image_bytes};
+      const int64_t offset = band.first * steps.row_bytes + share * band.rows * steps.pass_bytes;
+      call->ahead[i] = {PlaneOf(of, sheet, slice) + offset, PlaneOf(of, next, slice) + offset, steps.step,
+                        steps.plane_bytes};
     }
+    call->distance = std::min(s_.distance_, sheet.channels);
   }
 
   // A pass's rows of a tensor's plane, in place or in sheets, a plane for each residue.
@@ -250,14 +267,14 @@ class JointRun {
                                const Band& band) const {
     if (!in_place) return RowsOfSheet(plane, pass);
     const int64_t bytes = numerics::ElementBytes(operand.dtype), row = operand.strides[3] * bytes;
-    return {plane + (band.first * g_.stride[1] + pass.row_residue) * row, operand.strides[0] * bytes,
+    return {plane + (band.first * g_.stride[1] + pass.row_residue) * row, operand.strides[1] * bytes,
             g_.stride[1] * row};
   }
   template <class T>
   kernels::JointRows<T> RowsOfSheet(T* sheet, const sheets::Pass& pass) const {
     constexpr int64_t kElements = static_cast<int64_t>(sizeof(float) / sizeof(T));
     return {sheet + (pass.row_residue * g_.stride[2] + pass.column_residue) * s_.input_floats_ * kElements,
-            s_.image_pitch_ * kElements, s_.row_pitch_ * kElements};
+            s_.plane_pitch_ * kElements, s_.row_pitch_ * kElements};
   }
 
   void AddPass(const sheets::Pass& pass, const sheets::Slice& slice, const Sheet& sheet, const Band& band,
@@ -272,15 +289,15 @@ class JointRun {
     call->above = band.first > 0;
     call->below = band.first + band.rows < s_.rows_.positions;
     if (in_place_) {
-      const char* plane = output_.Address(sheet.first_image, sheet.channel, slice.output);
+      const char* plane = output_.Address(sheet.image, sheet.first_channel, slice.output);
       call->g = RowsOf(true, plane, p_.output, pass, band);
     } else if (edged_) {
       const int64_t width = g_.output_size[2], first = (band.first - OutputOf(band).first) * width;
-      call->g = {reinterpret_cast<const char*>(scratch.output + s_.front_ + first), s_.image_pitch_ * kBytes,
+      call->g = {reinterpret_cast<const char*>(scratch.output + s_.front_ + first), s_.plane_pitch_ * kBytes,
                  width * kBytes};
     } else {
       const int64_t first = s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column;
-      call->g = {reinterpret_cast<const char*>(scratch.output + first), s_.image_pitch_ * kBytes,
+      call->g = {reinterpret_cast<const char*>(scratch.output + first), s_.plane_pitch_ * kBytes,
                  s_.row_pitch_ * kBytes};
     }
     if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
@@ -290,61 +307,40 @@ class JointRun {
       call->result = RowsOf(InMemory(pass), to, p_.input_result, pass, band);
       call->before = pass.first ? kernels::JointRows<const float>{} : RowsOfSheet<const float>(scratch.results, pass);
     }
-    call->taps = packed_ + sheet.channel * g_.taps() + tap;
+    call->taps = packed_ + sheet.first_channel * g_.taps() + tap;
+    call->taps_plane = g_.taps();
     call->taps_row = g_.stride[1] * width;
     call->taps_column = pairs ? 1 : g_.stride[2];
     call->sums = scratch.sums + (channel * g_.taps() + tap) * s_.lanes_;
+    call->sums_plane = call->taps_plane * s_.lanes_;
     call->sums_row = call->taps_row * s_.lanes_;
     call->sums_column = call->taps_column * s_.lanes_;
     const int64_t rows = std::min(band.rows, h.input - band.first);
-    call->images = sheet.images;
+    call->planes = sheet.channels;
     call->rows = rows;
     const int64_t columns = pairs ? g_.input_size[2] : w.input, floats = pairs ? 2 * s_.lanes_ : s_.lanes_;
     call->vectors = base::CeilDiv(columns, floats);
     // In sheets there are zeros behind a row, or what nobody reads.
     call->last_lanes = direct_ ? static_cast<int>(columns % floats) : 0;
     if (edged_ && call->last_lanes == 0) call->last_lanes = static_cast<int>(floats);
-    if (rows > 0 && columns > 0) RunParts(pass, *call);
+    if (rows > 0 && columns > 0) RunPass(pass, *call);
   }
 
   // Whether a pass writes its results where they stay, to be added to where they are not the last; else to a sheet.
   bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || edged_ || s_.pairs(direct_)); }
 
-  // In parts that add no more than kMostTerms to a sum.
-  void RunParts(const sheets::Pass& pass, const kernels::JointCall& whole) const {
+  void RunPass(const sheets::Pass& pass, const kernels::JointCall& call) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
     const bool pairs = s_.pairs(direct_);
     const kernels::JointFn kernel = narrow_  ? kernels_->narrow[what]
                                     : edged_ ? kernels_->edged[what]
                                     : pairs  ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
                                              : kernels_->kernels[what][pass.rows][pass.columns];
-    if (whole.images * whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
     const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
-    const int64_t vectors = std::min(kMostTerms, whole.vectors);
-    const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
-    const int64_t images = rows < whole.rows ? 1 : std::clamp<int64_t>(kMostTerms / (rows * vectors), 1, whole.images);
-    for (int64_t n = 0; n < whole.images; n += images) {
-      for (int64_t y = 0; y < whole.rows; y += rows) {
-        for (int64_t v = 0; v < whole.vectors; v += vectors) {
-          kernels::JointCall call = whole;
-          call.images = std::min(images, whole.images - n);
-          call.rows = std::min(rows, whole.rows - y);
-          call.vectors = std::min(vectors, whole.vectors - v);
-          if (v + vectors < whole.vectors) call.last_lanes = 0;
-          call.g.first += n * call.g.image + y * call.g.row + v * s_.lanes_ * g_bytes;
-          if (weights_) call.x.first += n * call.x.image + y * call.x.row + v * floats * x_bytes;
-          if (data_ && !pass.first) call.before.first += n * call.before.image + y * call.before.row + v * s_.lanes_;
-          if (data_) call.result.first += n * call.result.image + y * call.result.row + v * floats * result_bytes;
-          for (kernels::JointAhead& ahead : call.ahead) {
-            ahead.from += n * ahead.image + (y * whole.vectors + v) * ahead.step;
-          }
-          kernel(call);
-        }
-      }
-    }
+    RunInParts(kernel, call, {s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_});
   }
 
   // Adds up the segments of a block of channels, in their order, and stores them.

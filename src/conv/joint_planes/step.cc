@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/joint_planes/parts.h"
 #include "conv/joint_planes/passes.h"
 #include "conv/sheets/sheet.h"
 #include "conv/streams.h"
@@ -18,21 +19,25 @@ using kernels::convert::Form;
 namespace {
 
 constexpr int64_t kEnoughJobs = 32;      // shares out evenly over a few threads
+constexpr int64_t kJobVectors = 512;     // at least, of a job: what it does before the first hardly counts
 constexpr int64_t kSumFloats = 4096;     // of a job's channels, in the first-level cache
 constexpr int64_t kMostChannels = 16;    // of a job
 constexpr int64_t kSheetFloats = 6144;   // of all sheets: half of a first-level cache of 48 KiB
-constexpr int64_t kEnoughVectors = 128;  // of a sheet: what a kernel does before the first hardly counts
+constexpr int64_t kEnoughVectors = 100;  // of a sheet: what a kernel does before the first hardly counts
+constexpr int64_t kVectorsAhead = 64;    // memory is asked for, where nothing is in sheets: some 200 ns
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kCopyWork = 3.5;        // of a vector
-constexpr double kSplitWork = 10;        // where it is split, or put together again
+constexpr double kSplitWork = 8;         // where it is split, or put together again
 constexpr double kConversionWork = 1.5;  // more where elements are not plain FP32
 constexpr double kRowWork = 6;           // of a row's way, besides
 constexpr double kRoundWork = 3;         // of a vector that a kernel rounds
-constexpr double kBlockWork = 16;        // of rows that a kernel takes at once, unless it is an edged one
-constexpr double kPassWork = 60;
-constexpr double kEdgedWork = 300;  // of a pass whose kernel looks for the edges itself
-constexpr double kImageWork = 40;
+constexpr double kBlockWork = 8;         // of rows that a kernel takes at once, unless it is an edged one
+constexpr double kPassWork = 30;
+constexpr double kEdgedWork = 40;  // of a pass whose kernel looks for the edges itself
+constexpr double kCallWork = 120;  // of a pass over all planes of a sheet
+constexpr double kPlaneWork = 20;
+constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
 
 constexpr int64_t kFewVectors = 2;  // of a row: to convert it for each kernel row and column takes less than a sheet
@@ -48,8 +53,8 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       pair_passes_(ListPairPasses(rows_, columns_)),
       lanes_(kernels::JointPlanes().lanes) {
   Lay(problem);
-  Cut(problem.geometry);
   ShareOut(problem.geometry);
+  Cut();
   BookWorkspace(problem.geometry, ledger);
   SpreadAhead(problem);
   work_ = CountWork(problem);
@@ -124,7 +129,7 @@ bool JointStep::Streams(const ConvProblem& problem) const {
   return rows && strides[0] % kLine == 0 && strides[1] % kLine == 0 && strides[2] % kLine == 0;
 }
 
-void JointStep::Cut(const Geometry& g) {
+void JointStep::Cut() {
   const bool several = passes_.size() > 1 || slices_.most() > 1;
   const bool results = data() && pair_passes_.empty() && !edged_ && several;  // of all passes but the last
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
@@ -137,24 +142,30 @@ void JointStep::Cut(const Geometry& g) {
     band_ -= band_ % kernels::kJointEdgedRows;
   }
   bands_ = base::CeilDiv(rows_.positions, band_);
-  image_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
+  plane_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
   if (bands_ == 1) {
-    const int64_t fit = std::min(kSheetFloats / (sheets * image_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
-    images_ = base::PartSize(g.batch, fit);
+    const int64_t fit = std::min(kSheetFloats / (sheets * plane_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
+    planes_ = base::PartSize(channel_block_, fit);
   }
+  distance_ = in_place_ ? kVectorsAhead / VectorsOf(band_) + 1 : planes_;
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
-  front_ = base::RoundUp(std::max<int64_t>(0, columns_.before), lanes_);
+  // A vector before what any position meets; the kernel's first column then meets whole lines.
+  const int64_t first = columns_.residues[0].first % lanes_;
+  front_ = base::RoundUp(std::max<int64_t>(0, columns_.before) + lanes_, lanes_) + (first + lanes_) % lanes_;
   const int64_t rows = band_ + std::max(reach, rows_.Pitch() - rows_.positions);
-  output_floats_ = base::RoundUp(front_ + (images_ - 1) * image_pitch_ + rows * row_pitch_ + slack, lanes_);
-  input_floats_ = base::RoundUp((images_ - 1) * image_pitch_ + band_ * row_pitch_ + slack, lanes_);
+  output_floats_ = base::RoundUp(front_ + (planes_ - 1) * plane_pitch_ + rows * row_pitch_ + slack, lanes_);
+  input_floats_ = base::RoundUp((planes_ - 1) * plane_pitch_ + band_ * row_pitch_ + slack, lanes_);
 }
 
 void JointStep::ShareOut(const Geometry& g) {
   const int64_t taps = weights() ? g.taps() * lanes_ : 1;
-  items_ = base::CeilDiv(g.batch, images_) * g.input_size[0];
-  channel_block_ = std::clamp<int64_t>(std::min(kSumFloats / taps, g.groups / kEnoughJobs), 1, kMostChannels);
+  items_ = g.batch * g.input_size[0];
+  const int64_t jobs =
+      std::clamp<int64_t>(g.groups * items_ * VectorsOf(rows_.positions) / kJobVectors, 1, kEnoughJobs);
+  const int64_t blocks = base::CeilDiv(jobs, items_);
+  channel_block_ = std::clamp<int64_t>(std::min(kSumFloats / taps, g.groups / blocks), 1, kMostChannels);
   channel_blocks_ = base::CeilDiv(g.groups, channel_block_);
-  segments_ = std::clamp<int64_t>(kEnoughJobs / channel_blocks_, 1, items_);
+  segments_ = std::clamp<int64_t>(jobs / channel_blocks_, 1, items_);
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
 }
 
@@ -175,7 +186,7 @@ void JointStep::SpreadAhead(const ConvProblem& problem) {
     const int64_t passes = passes_a_slice * (i == 0 ? 1 : std::max<int64_t>(1, slices_.most())),
                   steps = VectorsOf(1) * passes;
     const int64_t bytes = numerics::ElementBytes(operands[i]->dtype), stride = i == 0 ? 1 : problem.geometry.stride[1];
-    ahead_[i].image_bytes = operands[i]->strides[0] * bytes;
+    ahead_[i].plane_bytes = operands[i]->strides[1] * bytes;
     ahead_[i].row_bytes = operands[i]->strides[3] * bytes * stride;
     ahead_[i].pass_bytes = ahead_[i].row_bytes / passes;
     ahead_[i].step = ahead_[i].row_bytes / steps + 1;
@@ -193,29 +204,36 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   // Of the input's planes and of what they meet.
   const double planes = static_cast<double>(g.input_size[0]), slices = static_cast<double>(slices_.total());
   double work =
-      planes * kImageWork + (in_place_ ? 0
+      planes * kPlaneWork + (in_place_ ? 0
                                        : slices * copies(problem.output, output_rows,
                                                          g.output_size[1] * g.output_size[2] / output_rows, false));
   if (weights() && !direct_) work += planes * copies(problem.input, g.input_size[1], g.input_size[2], split);
   if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size[1], g.input_size[2], split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
+  if (weights()) {
+    const double sums = static_cast<double>(g.taps() * segments_) / static_cast<double>(g.batch);
+    work += kReduceWork * sums;
+  }
   const int results = (data() ? 1 : 0) + (weights() ? 1 : 0);
   const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
   const double rounded = weights() && rounds ? kRoundWork * vectors : 0;
   for (const sheets::Pass& pass : passes(direct_)) {
-    const double calls = static_cast<double>(bands_) / static_cast<double>(images_);
+    const double bands = static_cast<double>(bands_), calls = bands / static_cast<double>(PlanesAtOnce(in_place_));
     const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (pairs(direct_)) {
       work += firsts * vectors * PairWork(pass.rows, true, results) +
-              (slices - firsts) * vectors * PairWork(pass.rows, false, results) + slices * kPassWork * calls;
+              (slices - firsts) * vectors * PairWork(pass.rows, false, results) +
+              slices * (kPassWork * bands + kCallWork * calls);
       continue;
     }
     const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
-    work += firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
-            (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
-            slices * (edged_ ? kEdgedWork * calls + rounded
-                             : kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
-                                   kPassWork * calls);
+    work +=
+        firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
+        (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
+        slices *
+            (kCallWork * calls +
+             (edged_ ? kEdgedWork * bands + rounded
+                     : kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) + kPassWork * bands));
   }
   return kOverhead * work * static_cast<double>(g.groups * g.batch * lanes_) / kWorkLanes;
 }
@@ -225,7 +243,7 @@ std::string JointStep::Describe() const {
                           : edged_  ? "the output in sheets without gaps"
                           : direct_ ? "the output in sheets"
                                     : "everything in sheets";
-  return std::string(in_sheets) + ", " + std::to_string(images_) + " images at once, bands of " +
+  return std::string(in_sheets) + ", " + std::to_string(planes_) + " channels at once, bands of " +
          std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +
          (streams_ ? ", results past the caches" : "");

@@ -22,12 +22,10 @@
 
 namespace canopy::conv::joint_planes {
 
-inline constexpr int64_t kMostTerms = 256;  // of a sum before a second level
-
-// Of one tensor, what kernels ask memory for: its bytes from image to image, for each row of positions and each of the
-// passes that share them, and for each vector.
+// Of one tensor, what kernels ask memory for: its bytes from channel to channel, for each row of positions and each of
+// the passes that share them, and for each vector.
 struct AheadSteps {
-  int64_t image_bytes = 0, row_bytes = 0, pass_bytes = 0, step = 0;
+  int64_t plane_bytes = 0, row_bytes = 0, pass_bytes = 0, step = 0;
 };
 
 class JointStep : public Step {
@@ -47,7 +45,9 @@ class JointStep : public Step {
   bool weights() const { return (computations_ & kBackwardWeights) != 0; }
   bool bias() const { return (computations_ & kBiasFromOutput) != 0; }
   int64_t residues() const { return static_cast<int64_t>(rows_.residues.size() * columns_.residues.size()); }
-  // Vectors of `rows` rows of one image.
+  // Channels of a sheet, or of a call that reads planes where they stand.
+  int64_t PlanesAtOnce(bool in_place) const { return in_place ? channel_block_ : planes_; }
+  // Vectors of `rows` rows of one plane.
   int64_t VectorsOf(int64_t rows) const;
 
   // What the input and its gradient are where they stand, as far as they are wanted; kOther: no kernel takes that.
@@ -65,7 +65,7 @@ class JointStep : public Step {
   bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
   const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
   void Lay(const ConvProblem& problem);
-  void Cut(const Geometry& geometry);
+  void Cut();
   void ShareOut(const Geometry& geometry);
   void BookWorkspace(const Geometry& geometry, plan::WorkspaceLedger* ledger);
   void SpreadAhead(const ConvProblem& problem);
@@ -85,11 +85,12 @@ class JointStep : public Step {
   bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
   int64_t row_pitch_ = 0;         // of all sheets but those without gaps
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves
-  int64_t images_ = 1;            // of a sheet: several only where a band is a whole plane
-  int64_t image_pitch_ = 0;
+  int64_t planes_ = 1;            // of a sheet, a channel each: several only where a band is a whole plane
+  int64_t plane_pitch_ = 0;
+  int64_t distance_ = 1;                          // in planes, of what kernels ask memory for
   int64_t front_ = 0;                             // floats of zeros before a sheet's first row
   int64_t output_floats_ = 0, input_floats_ = 0;  // of a sheet, of one residue
-  int64_t items_ = 0, segments_ = 1;              // sheets of a channel, and the sums that they are shared out to
+  int64_t items_ = 0, segments_ = 1;              // planes of a channel, and the sums that they are shared out to
   int64_t channel_block_ = 1, channel_blocks_ = 0;
   int64_t sums_floats_ = 0, line_floats_ = 0;
   AheadSteps ahead_[3];  // of the output, the input and its gradient

@@ -22,7 +22,7 @@ constexpr double kSplitWork = 14;      // where it is split
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
 constexpr double kRowWork = 8;         // of a row's way, besides
 constexpr double kPassWork = 100;
-constexpr double kOverhead = 1.15;
+constexpr double kOverhead = 1;
 
 // The most rows, up to `wanted`, that there are kernels for.
 int64_t KernelRows(int64_t wanted) {

@@ -22,7 +22,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kBefore, bool kTails>
-void JointImages(const JointCall& call) {
+void JointPlanesOf(const JointCall& call) {
   using Element = cv::FormElement<kForm>;
   using Taps = JointTaps<kForm, kRows, kColumns, kData, kWeights>;
   constexpr int64_t kLineBytes = 64;
@@ -35,15 +35,15 @@ void JointImages(const JointCall& call) {
   const int64_t step0 = call.ahead[0].step, step1 = call.ahead[1].step, step2 = call.ahead[2].step;
   // With several rows at once other addresses are worth more to keep than these, which are then loaded.
   constexpr bool kKeepSteps = Taps::kAtOnce == 1;
-  Taps taps(call);
-  for (int64_t n = 0; n < call.images; ++n) {
-    const float* g = reinterpret_cast<const float*>(call.g.first + n * call.g.image);
-    const float* before = kBefore ? call.before.first + n * call.before.image : g;
-    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
-    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);
-    const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
-               *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
-               *ahead2 = call.ahead[2].from + n * call.ahead[2].image;
+  for (int64_t n = 0; n < call.planes; ++n) {
+    Taps taps(call, n);
+    const float* g = reinterpret_cast<const float*>(call.g.first + n * call.g.plane);
+    const float* before = kBefore ? call.before.first + n * call.before.plane : g;
+    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane);
+    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane);
+    const char *ahead0 = call.ahead[0].Of(n, call.distance, call.planes),
+               *ahead1 = call.ahead[1].Of(n, call.distance, call.planes),
+               *ahead2 = call.ahead[2].Of(n, call.distance, call.planes);
     // One vector of each of some rows, or what the last ones have.
     const auto add = [&](auto count, auto last, int64_t i) CANOPY_JOINT_LAMBDA {
       constexpr int kCount = count;
@@ -80,16 +80,16 @@ void JointImages(const JointCall& call) {
     if constexpr (Taps::kAtOnce >= 4) add_rows(std::integral_constant<int, 4>());
     if constexpr (Taps::kAtOnce >= 2) add_rows(std::integral_constant<int, 2>());
     add_rows(std::integral_constant<int, 1>());
+    if constexpr (kWeights) taps.StoreSums(call, n);
   }
-  if constexpr (kWeights) taps.StoreSums(call);
 }
 
 template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights, bool kTails>
 void JointTailedPlane(const JointCall& call) {
   if constexpr (kData && !kJointHalf<kForm>) {
-    if (call.before.first != nullptr) return JointImages<kForm, kRows, kColumns, kData, kWeights, true, kTails>(call);
+    if (call.before.first != nullptr) return JointPlanesOf<kForm, kRows, kColumns, kData, kWeights, true, kTails>(call);
   }
-  JointImages<kForm, kRows, kColumns, kData, kWeights, false, kTails>(call);
+  JointPlanesOf<kForm, kRows, kColumns, kData, kWeights, false, kTails>(call);
 }
 
 template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights>
@@ -125,6 +125,7 @@ const JointKernels& JointPlanesOfTarget() {
     Table() {
       kernels.lanes = static_cast<int>(kJointLanes);
       kernels.tails = kJointTails;
+      kernels.shifts = kJointShifts;
       FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
       FillJointEdged<kForm>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);

@@ -10,28 +10,35 @@
 
 namespace canopy::kernels {
 
-// What a kernel asks memory for while it multiplies: see Ahead in kernels/planes/contract.h. It begins anew, `image`
-// bytes on, with each image, and moves on by `step` bytes with each vector of a row. The addresses need not be valid.
+// What a kernel asks memory for while it multiplies: see Ahead in kernels/planes/contract.h. It moves on by `step`
+// bytes with each vector of a row and begins anew with each plane n: for plane n + distance of the call's, which are
+// `plane` bytes apart from `from` on, or of the `next` ones, if the call has no so many. The addresses need not be
+// valid.
 struct JointAhead {
-  const char* from = nullptr;
-  int64_t step = 0, image = 0;
+  const char *from = nullptr, *next = nullptr;
+  int64_t step = 0, plane = 0;
+
+  const char* Of(int64_t n, int64_t distance, int64_t planes) const {
+    return n + distance < planes ? from + (n + distance) * plane : next + (n + distance - planes) * plane;
+  }
 };
 
-// One image's planes in each tensor, a row's first element, and how far to the next image's, next row's: in elements
-// of T, bytes where it is char.
+// A plane's first row's first element, and how far to the next plane's, next row's: in elements of T, bytes where it is
+// char.
 template <class T>
 struct JointRows {
   T* first;
-  int64_t image, row;
+  int64_t plane, row;
 };
 
 // Every element below is a vector of `lanes` floats but for the arguments, which are in floats; in memory x and results
 // have the form that the kernels were asked for. With
-//   g(n, y, v, r, s) = g.first[n*g.image + (y - r)*g.row + v*lanes - s],
-// 0 <= n < images, 0 <= y < rows, 0 <= v < vectors, 0 <= r < the kernel's rows, 0 <= s < its columns,
-//   result[n, y, v] = before[n, y, v] + sum over r, s of taps[r*taps_row + s*taps_column] * g(n, y, v, r, s),
-//                                                                                                  where it gives data,
-//   sums[r*sums_row + s*sums_column] += sum over n, y, v of x[n, y, v] * g(n, y, v, r, s)      where it gives weights.
+//   g(n, y, v, r, s) = g.first[n*g.plane + (y - r)*g.row + v*lanes - s],
+// 0 <= n < planes, 0 <= y < rows, 0 <= v < vectors, 0 <= r < the kernel's rows, 0 <= s < its columns,
+//   result[n, y, v] = before[n, y, v] + sum over r, s of taps[n*taps_plane + r*taps_row + s*taps_column]
+//                                                           * g(n, y, v, r, s)                    where it gives data,
+//   sums[n*sums_plane + r*sums_row + s*sums_column] += sum over y, v of x[n, y, v] * g(n, y, v, r, s)
+//                                                                                              where it gives weights.
 // A tap is one float that all lanes share. Terms of results are added from the last r to the first, by s, with one
 // fused multiply-add each, where the instruction set has it, to 0 or what was `before`. Of the last vector of each row
 // only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that is 0.
@@ -40,15 +47,16 @@ struct JointCall {
   JointRows<const char> x;
   JointRows<const float> before;
   JointRows<char> result;
-  int64_t images, rows, vectors;
+  int64_t planes, rows, vectors;
   int last_lanes;
   const float* taps;
-  int64_t taps_row, taps_column;
+  int64_t taps_plane, taps_row, taps_column;
   float* sums;
-  int64_t sums_row, sums_column;
+  int64_t sums_plane, sums_row, sums_column;
   JointAhead ahead[3];  // the last one's is written
+  int64_t distance;     // of what is asked for, in planes
   bool above, below;    // for edged kernels: whether g has a row before the first, behind the last
-  float* bias;          // likewise; or nullptr
+  float* bias;          // likewise, a float for each plane; or nullptr
   bool streamed;        // results are written past the caches
   bool adds;  // for edged kernels and those of pairs: to FP32 results, which are not `streamed`, instead of to 0
 };
@@ -66,13 +74,13 @@ using JointFn = void (*)(const JointCall& call);
 // An edged kernel serves three rows and columns over a g of no more rows and columns than x, without zeros around it:
 // it looks for the edges itself. g has the type of the form that the kernel was asked for, and is not rounded. The
 // middle row and column meet a position's own gradient, and what is not there is 0:
-//   g(n, y, v, r, s) = g.first[n*g.image + (y + 1 - r)*g.row + v*lanes + 1 - s].
-// *bias gets the sum of g over the call's positions, unless the form is one that is rounded when it is read. last_lanes
-// is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of kJointEdgedRows; with
-// neither `above` nor `below` there are more than these.
+//   g(n, y, v, r, s) = g.first[n*g.plane + (y + 1 - r)*g.row + v*lanes + 1 - s].
+// bias[n] gets the sum of g over the plane's positions added, unless the form is one that is rounded when it is read.
+// last_lanes is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of
+// kJointEdgedRows; with neither `above` nor `below` there are more than these.
 //
 // A narrow kernel is an edged one for rows of one vector. It reads a row of g once, rounds it as the form says, and
-// gives *bias the sum of what it was before.
+// gives bias[n] the sum of what it was before.
 inline constexpr int kJointEdgedRows = 4;
 inline constexpr int kMostStreamedColumns = 256;
 
@@ -85,6 +93,7 @@ enum JointResults { kJointBoth, kJointData, kJointWeights };
 struct JointKernels {
   int lanes;
   bool tails;          // the last vector of a row may be less than whole
+  bool shifts;         // of several columns only the first is loaded, with the vector before it
   const char* target;  // the instruction set's name
 
   // By JointResults, rows and columns, nullptr where the registers do not hold so many, or where the form has none.
@@ -102,6 +111,9 @@ struct JointKernels {
   // By JointResults; nullptr where lanes cannot be moved so cheaply.
   JointFn narrow[3];
 };
+
+// Where kernels of so many columns shift, g(n, y, v, 0, 0) is best a whole line; a vector before it is read, too.
+inline constexpr int kFewestShiftedColumns = 3;
 
 // A form of 16 bits has kernels of so few rows and columns, without `before`; one that is rounded when it is read has
 // those that read x.

@@ -79,17 +79,17 @@ void JointEdgedRows(const JointCall& call) {
   const Edges edges(static_cast<size_t>(call.last_lanes));
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
   const int64_t vectors = kNarrow ? 1 : call.vectors;
-  JointVec bias = hn::Zero(d);
   // Rows whose results are complete leave together, as whole lines.
   HWY_ALIGN float complete[kJointEdgedRows * kMostStreamedColumns];
-  JointTaps<Form::kFloat32, 3, 3, kData, kWeights> taps(call);
-  for (int64_t n = 0; n < call.images; ++n) {
-    const Element* g = reinterpret_cast<const Element*>(call.g.first + n * call.g.image);
-    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
-    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);
-    const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
-               *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
-               *ahead2 = call.ahead[2].from + n * call.ahead[2].image;
+  for (int64_t n = 0; n < call.planes; ++n) {
+    JointTaps<Form::kFloat32, 3, 3, kData, kWeights> taps(call, n);
+    JointVec bias = hn::Zero(d);
+    const Element* g = reinterpret_cast<const Element*>(call.g.first + n * call.g.plane);
+    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane);
+    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane);
+    const char *ahead0 = call.ahead[0].Of(n, call.distance, call.planes),
+               *ahead1 = call.ahead[1].Of(n, call.distance, call.planes),
+               *ahead2 = call.ahead[2].Of(n, call.distance, call.planes);
     // Some rows; is there one before them, one behind?
     const auto add_rows = [&](auto count, auto above, auto below) CANOPY_JOINT_LAMBDA {
       constexpr int kCount = count;
@@ -160,14 +160,13 @@ void JointEdgedRows(const JointCall& call) {
       left -= kMany;
     }
     for (; left > (call.below ? 0 : kMany.value); left -= kMany) add_rows(kMany, kYes, kYes);
-    if (call.below) continue;
     JointEach<kJointEdgedRows>([&](auto less) CANOPY_JOINT_LAMBDA {
       constexpr std::integral_constant<int, less + 1> kRest;
-      if (left == kRest) add_rows(kRest, kYes, kNo);
+      if (!call.below && left == kRest) add_rows(kRest, kYes, kNo);
     });
+    if constexpr (kWeights) taps.StoreSums(call, n);
+    if ((kNarrow || !kRounds) && call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }
-  if constexpr (kWeights) taps.StoreSums(call);
-  if ((kNarrow || !kRounds) && call.bias != nullptr) *call.bias += hn::GetLane(hn::SumOfLanes(d, bias));
 }
 
 template <Form kForm, bool kData, bool kWeights, bool kNarrow>

@@ -30,14 +30,14 @@ void JointPairRows(const JointCall& call) {
   for (int i = 0; i < 2 * kJointLanes; ++i) twice[i] = i / 2;
   const auto low = hn::SetTableIndices(d, twice), high = hn::SetTableIndices(d, twice + kJointLanes);
   const int64_t g_row = call.g.row / static_cast<int64_t>(sizeof(float));
-  JointTaps<kForm, kRows, 3, kData, kWeights> taps(call);
-  for (int64_t n = 0; n < call.images; ++n) {
-    const float* g = reinterpret_cast<const float*>(call.g.first + n * call.g.image);
-    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.image);
-    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.image);
-    const char *ahead0 = call.ahead[0].from + n * call.ahead[0].image,
-               *ahead1 = call.ahead[1].from + n * call.ahead[1].image,
-               *ahead2 = call.ahead[2].from + n * call.ahead[2].image;
+  for (int64_t n = 0; n < call.planes; ++n) {
+    JointTaps<kForm, kRows, 3, kData, kWeights> taps(call, n);
+    const float* g = reinterpret_cast<const float*>(call.g.first + n * call.g.plane);
+    const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane);
+    Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane);
+    const char *ahead0 = call.ahead[0].Of(n, call.distance, call.planes),
+               *ahead1 = call.ahead[1].Of(n, call.distance, call.planes),
+               *ahead2 = call.ahead[2].Of(n, call.distance, call.planes);
     // One vector of even and one of odd columns, or what the last ones have.
     const auto add = [&](auto is_last, int64_t i) CANOPY_JOINT_LAMBDA {
       __builtin_prefetch(ahead0, 0, 3);
@@ -83,8 +83,8 @@ void JointPairRows(const JointCall& call) {
       x += call.x.row / kBytes;
       to += call.result.row / kBytes;
     }
+    if constexpr (kWeights) taps.StoreSums(call, n);
   }
-  if constexpr (kWeights) taps.StoreSums(call);
 }
 
 template <Form kForm, int kRows, bool kEven, bool kData, bool kWeights>

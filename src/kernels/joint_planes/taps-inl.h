@@ -95,6 +95,21 @@ constexpr int JointRowsAtOnce(int rows, int columns, int spare) {
   return at_once;
 }
 
+// Whether lanes move from vector to vector in an instruction.
+inline constexpr bool kJointShifts = HWY_TARGET <= HWY_AVX3;
+
+// The vector that begins kBack lanes before `here`, which follows `before`.
+template <int kBack>
+HWY_INLINE JointVec JointShifted(JointVec here, [[maybe_unused]] JointVec before) {
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (kBack > 0) {
+    const __m512i first = _mm512_castps_si512(before.raw), second = _mm512_castps_si512(here.raw);
+    here.raw = _mm512_castsi512_ps(_mm512_alignr_epi32(second, first, 16 - kBack));
+  }
+#endif
+  return here;
+}
+
 // Calls f(0), f(1) ... with constants. GCC keeps arrays in registers where no index of theirs is ever a variable; what
 // it makes of loops that are to be unrolled is a matter of luck.
 template <class F, int... kIndex>
@@ -112,13 +127,15 @@ class JointTaps {
  public:
   static constexpr int kTaps = kRows * kColumns;
   static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns, JointSpare(kForm));
+  // Of three and more columns it is less work to move lanes than to load them: most would come from two lines.
+  static constexpr bool kShifts = kJointShifts && kColumns >= kFewestShiftedColumns;
   static constexpr int kSums = kWeights ? JointSumsAtOnce(kTaps, kAtOnce) : 1;
 
-  HWY_INLINE explicit JointTaps(const JointCall& call) {
+  HWY_INLINE JointTaps(const JointCall& call, int64_t plane) {
     const JointTag d;
+    [[maybe_unused]] const float* taps = call.taps + plane * call.taps_plane;
     JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
-      if constexpr (kData)
-        tap_[t] = hn::Set(d, call.taps[t / kColumns * call.taps_row + t % kColumns * call.taps_column]);
+      if constexpr (kData) tap_[t] = hn::Set(d, taps[t / kColumns * call.taps_row + t % kColumns * call.taps_column]);
     });
     JointEach<kSums * kTaps>([&](auto i) CANOPY_JOINT_LAMBDA { sum_[i] = hn::Zero(d); });
   }
@@ -126,10 +143,22 @@ class JointTaps {
   // The terms of one vector in each of kCount rows, of which `g` points to the first's.
   template <int kCount>
   HWY_INLINE void Add(const float* g, int64_t g_row, const JointVec (&x)[kCount], JointVec (&result)[kCount]) {
-    Add<kCount, 1 - kRows, kCount>(
-        [&](auto row, auto column)
-            CANOPY_JOINT_LAMBDA { return JointOnce(hn::LoadU(JointTag(), g + row * g_row - column)); },
-        x, result);
+    const JointTag d;
+    if constexpr (kShifts) {
+      JointVec here, before;
+      const auto load = [&](auto row, auto column) CANOPY_JOINT_LAMBDA {
+        if constexpr (column == 0) {
+          here = JointOnce(hn::LoadU(d, g + row * g_row));
+          before = JointOnce(hn::LoadU(d, g + row * g_row - kJointLanes));
+        }
+        return JointShifted<column>(here, before);
+      };
+      Add<kCount, 1 - kRows, kCount>(load, x, result);
+    } else {
+      const auto load = [&](auto row, auto column)
+                            CANOPY_JOINT_LAMBDA { return JointOnce(hn::LoadU(d, g + row * g_row - column)); };
+      Add<kCount, 1 - kRows, kCount>(load, x, result);
+    }
   }
 
   // Likewise, of rows of g from kFirst to kEnd only, whose vectors `load` gives, by row and kernel column.
@@ -159,12 +188,13 @@ class JointTaps {
     });
   }
 
-  HWY_INLINE void StoreSums(const JointCall& call) {
+  HWY_INLINE void StoreSums(const JointCall& call, int64_t plane) {
     const JointTag d;
+    float* sums = call.sums + plane * call.sums_plane;
     JointEach<(kSums - 1) * kTaps>(
         [&](auto i) CANOPY_JOINT_LAMBDA { sum_[i % kTaps] = hn::Add(sum_[i % kTaps], sum_[kTaps + i]); });
     JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
-      float* to = call.sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column;
+      float* to = sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column;
       hn::StoreU(hn::Add(hn::LoadU(d, to), sum_[t]), d, to);
     });
   }

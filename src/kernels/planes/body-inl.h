@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -145,10 +146,45 @@ void MeshRows(const PlaneRows& rows, const float* odd) {
 }
 #endif
 
+#if HWY_TARGET == HWY_SCALAR
 inline void ReduceVectors(const float* vectors, int64_t count, float* sums) {
-  const PlaneTag d;
-  for (int64_t i = 0; i < count; ++i) sums[i] = hn::GetLane(hn::SumOfLanes(d, hn::LoadU(d, vectors + i * kPlaneLanes)));
+  std::copy(vectors, vectors + count, sums);
 }
+#else
+// The lanes of each of four vectors added up: of the halves of a vector until four lanes are left, one for each.
+template <class V>
+HWY_INLINE void StoreFourSums(V quarters, float* sums) {
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) > 4) {
+    const hn::Half<decltype(d)> half;
+    StoreFourSums(hn::Add(hn::LowerHalf(half, quarters), hn::UpperHalf(half, quarters)), sums);
+  } else {
+    hn::StoreU(quarters, d, sums);
+  }
+}
+
+inline void ReduceVectors(const float* vectors, int64_t count, float* sums) {
+  constexpr int64_t kFour = 4;
+  const PlaneTag d;
+  const hn::RepartitionToWide<PlaneTag> pairs;
+  const auto half = [&](PlaneVec a, PlaneVec b)
+                        HWY_ATTR { return hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)); };
+  const auto four = [&](PlaneVec a, PlaneVec b, PlaneVec c, PlaneVec e, float* to) HWY_ATTR {
+    const auto ab = hn::BitCast(pairs, half(a, b)), ce = hn::BitCast(pairs, half(c, e));
+    StoreFourSums(
+        hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(pairs, ab, ce))),
+        to);
+  };
+  const auto load = [&](int64_t i)
+                        HWY_ATTR { return i < count ? hn::LoadU(d, vectors + i * kPlaneLanes) : hn::Zero(d); };
+  int64_t i = 0;
+  for (; i + kFour <= count; i += kFour) four(load(i), load(i + 1), load(i + 2), load(i + 3), sums + i);
+  if (i == count) return;
+  HWY_ALIGN float rest[kFour];
+  four(load(i), load(i + 1), load(i + 2), hn::Zero(d), rest);
+  std::copy(rest, rest + count - i, sums + i);
+}
+#endif
 
 // Few sums would wait for one another: each is kept several times then.
 constexpr int SumsAtOnce(int sums) { return sums >= 6 ? 1 : sums >= 3 ? 2 : 4; }

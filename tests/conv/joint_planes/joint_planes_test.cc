@@ -139,6 +139,38 @@ TEST_P(JointPlanesAlgorithmTest, FindsTheEdgesOfPlanes) {
   }
 }
 
+// Many channels, so that jobs have several, of planes in place and in sheets.
+TEST_P(JointPlanesAlgorithmTest, TakesSeveralChannelsAtOnce) {
+  const kernels::ScopedTarget scoped(GetParam());
+  const int64_t sizes[] = {4, 7, 14, 17, 28}, offsets[] = {1, 3, 3, 5, 7};
+  const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+  int served = 0;
+  for (uint32_t seed = 0; seed < 160; ++seed) {
+    Draw draw(seed);
+    Geometry g;
+    g.batch = draw(2, 9);
+    g.groups = g.input_channels = g.output_channels = draw(33, 50);
+    g.input_size = {1, sizes[draw(0, 4)], sizes[draw(0, 4)]};
+    g.kernel = {1, offsets[draw(0, 4)], offsets[draw(0, 4)]};
+    g.stride[1] = g.stride[2] = draw(1, 2);
+    for (int a = 0; a < 3; ++a) {
+      g.pad_begin[a] = g.kernel[a] / 2;
+      g.output_size[a] = (g.input_size[a] - 1) / g.stride[a] + 1;
+    }
+    const bool infinite = seed % 8 == 7;
+    const DType type = types[seed % 4];
+    Case c = PlainCase(g, seed, type, &draw);
+    if (infinite) MakeOneInfinite(&c, seed);
+    const uint8_t wanted = infinite ? kAllGradients : kJointSets[draw(0, 3)];
+    served += RunAlgorithm(&c, "joint_planes", wanted) == wanted;
+    const std::string trace = "seed " + std::to_string(seed);
+    const double tolerance = type == DType::kFloat32 ? 0 : 4e-3;  // BF16 holds whole numbers up to 256
+    infinite ? ExpectGradientClasses(c, trace) : ExpectGradients(c, wanted, 0, tolerance, trace);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(served, 80);
+}
+
 TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder3x3KernelsButToRound) {
   const kernels::ScopedTarget scoped(GetParam());
   if (kernels::JointPlanes().edged[kernels::kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";

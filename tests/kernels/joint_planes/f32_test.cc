@@ -17,14 +17,14 @@ namespace {
 struct Shape {
   convert::Form form;
   JointResults what;
-  int rows, columns;                // of the kernel
-  int64_t images, height, vectors;  // of the planes
+  int rows, columns;  // of the kernel
+  int64_t planes, height, vectors;
   bool tail, before;
 
   std::string Text() const {
     return "form " + std::to_string(static_cast<int>(form)) + ", " + std::to_string(rows) + "x" +
-           std::to_string(columns) + ", results " + std::to_string(what) + ", " + std::to_string(images) +
-           " images of " + std::to_string(height) + " rows of " + std::to_string(vectors) + " vectors, tail " +
+           std::to_string(columns) + ", results " + std::to_string(what) + ", " + std::to_string(planes) +
+           " planes of " + std::to_string(height) + " rows of " + std::to_string(vectors) + " vectors, tail " +
            std::to_string(tail) + ", before " + std::to_string(before);
   }
 };
@@ -34,51 +34,58 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
   JointPlanesTest() : scoped_(GetParam()), kernels_(JointPlanes()), lanes_(kernels_.lanes) {}
 
   void PlaceGradient(const Elements& g, JointCall* call) const {
-    call->g = {g.data() + kFirstG * g.size(), kGImage * g.size(), g_row() * g.size()};
+    call->g = {g.data() + kFirstG * g.size(), kGPlane * g.size(), g_row() * g.size()};
   }
 
   JointCall CallOf(const Shape& shape, const Elements& x, Elements* result, float* sums) const {
     JointCall call{};
     const int64_t size = x.size();
     PlaceGradient(gradient_, &call);
-    call.x = {x.data() + kFirstX * size, kXImage * size, x_row() * size};
+    call.x = {x.data() + kFirstX * size, kXPlane * size, x_row() * size};
     if (shape.before) call.before = {before_.data() + 2, 1100, 3 * lanes_ + 2};
-    call.result = {result->data() + kFirstResult * size, kResultImage * size, result_row() * size};
-    call.images = shape.images;
+    call.result = {result->data() + kFirstResult * size, kResultPlane * size, result_row() * size};
+    call.planes = shape.planes;
     call.rows = shape.height;
     call.vectors = shape.vectors;
     call.last_lanes = shape.tail ? (lanes_ + 1) / 2 : 0;
     call.taps = taps_.data() + 100;
+    call.taps_plane = 9;
     call.taps_row = -13;
     call.taps_column = 2;
     call.sums = sums;
+    call.sums_plane = SumsOf(shape);
     call.sums_row = shape.columns * lanes_;
     call.sums_column = lanes_;
     return call;
   }
 
+  int64_t SumsOf(const Shape& shape) const { return shape.rows * shape.columns * lanes_; }
+  std::vector<float> OnesOf(const Shape& shape) const {
+    return std::vector<float>(static_cast<size_t>(shape.planes * SumsOf(shape)), 1);
+  }
+
   void Check(const Shape& shape) const {
     const Elements x(shape.form, x_);
     Elements result(shape.form, std::vector<float>(kResults, -5));
-    std::vector<float> sums(static_cast<size_t>(shape.rows * shape.columns * lanes_), 1);
+    std::vector<float> sums = OnesOf(shape);
     const JointCall call = CallOf(shape, x, &result, sums.data());
     JointPlanes(shape.form).kernels[shape.what][shape.rows][shape.columns](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     const int64_t width = (shape.vectors - 1) * lanes_ + (call.last_lanes > 0 ? call.last_lanes : lanes_);
-    for (int64_t n = 0; n < shape.images; ++n) {
+    for (int64_t n = 0; n < shape.planes; ++n) {
       for (int64_t y = 0; y < shape.height; ++y) {
         for (int64_t i = 0; i < width; ++i) {
-          double sum = shape.before ? call.before.first[n * call.before.image + y * call.before.row + i] : 0;
+          double sum = shape.before ? call.before.first[n * call.before.plane + y * call.before.row + i] : 0;
           for (int r = 0; r < shape.rows; ++r) {
             for (int s = 0; s < shape.columns; ++s) {
-              const double g = gradient_[kFirstG + n * kGImage + (y - r) * g_row() + i - s];
-              sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
+              const double g = gradient_[kFirstG + n * kGPlane + (y - r) * g_row() + i - s];
+              sum += call.taps[n * call.taps_plane + r * call.taps_row + s * call.taps_column] * g;
               if (shape.what == kJointData) continue;
-              expected_sums[(r * shape.columns + s) * lanes_ + i % lanes_] +=
-                  x.Read(kFirstX + n * kXImage + y * x_row() + i) * g;
+              expected_sums[n * call.sums_plane + (r * shape.columns + s) * lanes_ + i % lanes_] +=
+                  x.Read(kFirstX + n * kXPlane + y * x_row() + i) * g;
             }
           }
-          if (shape.what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + i] = sum;
+          if (shape.what != kJointWeights) expected[kFirstResult + n * kResultPlane + y * result_row() + i] = sum;
         }
       }
     }
@@ -97,7 +104,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds));
     const Elements x(shape.form, x_);
     Elements result(shape.form, std::vector<float>(kResults, -5));
-    std::vector<float> sums(static_cast<size_t>(shape.rows * 3 * lanes_), 1);
+    std::vector<float> sums = OnesOf(shape);
     JointCall call = CallOf(shape, x, &result, sums.data());
     const int64_t row = 5 * lanes_;
     call.x.row = call.result.row = row * x.size();
@@ -106,20 +113,21 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     JointPlanes(shape.form).pairs[shape.what][shape.rows][even](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     const int64_t width = 2 * lanes_ * shape.vectors - (last > 0 ? 2 * lanes_ - last : 0);
-    for (int64_t i = 0; i < shape.images * shape.height * width; ++i) {
+    for (int64_t i = 0; i < shape.planes * shape.height * width; ++i) {
       const int64_t n = i / width / shape.height, y = i / width % shape.height, w = i % width;
       double sum = adds ? -5 : 0;
       for (int t = 0; t < 3 * shape.rows; ++t) {
         const int r = t / 3, s = t % 3;
         if ((s == 1) == ((w % 2 == 0) == even)) continue;
         const int shift = s == 1 ? (even ? 0 : 1) : s / 2;
-        const double g = gradient_[kFirstG + n * kGImage + (y - r) * g_row() + w / 2 - shift];
-        sum += call.taps[r * call.taps_row + s * call.taps_column] * g;
+        const double g = gradient_[kFirstG + n * kGPlane + (y - r) * g_row() + w / 2 - shift];
+        sum += call.taps[n * call.taps_plane + r * call.taps_row + s * call.taps_column] * g;
         if (shape.what != kJointData) {
-          expected_sums[t * lanes_ + w / 2 % lanes_] += x.Read(kFirstX + n * kXImage + y * row + w) * g;
+          expected_sums[n * call.sums_plane + t * lanes_ + w / 2 % lanes_] +=
+              x.Read(kFirstX + n * kXPlane + y * row + w) * g;
         }
       }
-      if (shape.what != kJointWeights) expected[kFirstResult + n * kResultImage + y * row + w] = sum;
+      if (shape.what != kJointWeights) expected[kFirstResult + n * kResultPlane + y * row + w] = sum;
     }
     ExpectResults(shape.form, result, expected);
     for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
@@ -135,38 +143,38 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     const convert::Form stored = rounds ? convert::Form::kFloat32 : form;
     const Elements unrounded(stored, g_), gradient(narrow ? form : stored, g_), x(form, x_);
     Elements result(form, std::vector<float>(kResults, -5));
-    std::vector<float> sums(static_cast<size_t>(9 * lanes_), 1);
-    float bias = 1;
+    std::vector<float> sums = OnesOf(shape), bias(2, 1);
     JointCall call = CallOf(shape, x, &result, sums.data());
     PlaceGradient(gradient, &call);
     call.last_lanes = static_cast<int>(width - (call.vectors - 1) * lanes_);
     call.above = first > 0;
     call.below = end < height;
-    call.bias = &bias;
+    call.bias = bias.data();
     call.adds = adds;
     (narrow ? JointPlanes(form).narrow : JointPlanes(form).edged)[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
-    double expected_bias = 1;
-    for (int64_t i = 0; i < call.images * (end - first) * width; ++i) {
+    std::vector<double> expected_bias(2, 1);
+    for (int64_t i = 0; i < call.planes * (end - first) * width; ++i) {
       const int64_t n = i / width / (end - first), y = i / width % (end - first), w = i % width;
       const auto g = [&](int64_t row, int64_t column) {
         const bool seen = first + row >= 0 && first + row < height && column >= 0 && column < width;
-        return seen ? gradient.Read(kFirstG + n * kGImage + row * g_row() + column) : 0.0;
+        return seen ? gradient.Read(kFirstG + n * kGPlane + row * g_row() + column) : 0.0;
       };
       double sum = adds ? -5 : 0;
       for (int t = 0; t < 9; ++t) {
         const double met = g(y + 1 - t / 3, w + 1 - t % 3);
-        sum += call.taps[t / 3 * call.taps_row + t % 3 * call.taps_column] * met;
+        sum += call.taps[n * call.taps_plane + t / 3 * call.taps_row + t % 3 * call.taps_column] * met;
         if (what != kJointData) {
-          expected_sums[t * lanes_ + w % lanes_] += x.Read(kFirstX + n * kXImage + y * x_row() + w) * met;
+          expected_sums[n * call.sums_plane + t * lanes_ + w % lanes_] +=
+              x.Read(kFirstX + n * kXPlane + y * x_row() + w) * met;
         }
       }
-      if (narrow || !rounds) expected_bias += unrounded.Read(kFirstG + n * kGImage + y * g_row() + w);
-      if (what != kJointWeights) expected[kFirstResult + n * kResultImage + y * result_row() + w] = sum;
+      if (narrow || !rounds) expected_bias[n] += unrounded.Read(kFirstG + n * kGPlane + y * g_row() + w);
+      if (what != kJointWeights) expected[kFirstResult + n * kResultPlane + y * result_row() + w] = sum;
     }
     ExpectResults(form, result, expected);
     for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
-    ASSERT_NEAR(bias, expected_bias, 1e-3);
+    for (size_t n = 0; n < 2; ++n) ASSERT_NEAR(bias[n], expected_bias[n], 1e-3) << "of plane " << n;
   }
 
   // Every number of rows left over, at all places of a plane.
@@ -189,7 +197,7 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     const Elements x(shape.form, x_);
     std::vector<float> results[2];
     for (const bool streamed : {false, true}) {
-      std::vector<float> memory(kResults + kLine, -5), sums(static_cast<size_t>(9 * lanes_), 1);
+      std::vector<float> memory(kResults + kLine, -5), sums = OnesOf(shape);
       const int64_t front = kLine - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) / kBytes) % kLine;
       Elements elsewhere(shape.form, memory);
       JointCall call = CallOf(shape, x, &elsewhere, sums.data());
@@ -204,8 +212,8 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     EXPECT_NE(results[1][0], -5);
   }
 
-  static constexpr int64_t kFirstG = 1500, kGImage = 1300, kFirstX = 3, kXImage = 1200, kFirstResult = 1,
-                           kResultImage = 1150, kResults = 4000;
+  static constexpr int64_t kFirstG = 1500, kGPlane = 1300, kFirstX = 3, kXPlane = 1200, kFirstResult = 1,
+                           kResultPlane = 1150, kResults = 4000;
   int64_t g_row() const { return 3 * lanes_ + 5; }
   int64_t x_row() const { return 3 * lanes_ + 1; }
   int64_t result_row() const { return 3 * lanes_ + 3; }

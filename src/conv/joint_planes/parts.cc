@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/joint_planes/parts.h"
+
+#include <algorithm>
+
+namespace canopy::conv::joint_planes {
+namespace {
+
+// Moves on by `row` rows and some elements, if there is anything.
+template <class T>
+void Move(kernels::JointRows<T>* rows, int64_t row, int64_t elements) {
+  if (rows->first != nullptr) rows->first += row * rows->row + elements;
+}
+
+}  // namespace
+
+void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps) {
+  if (whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
+  const int64_t vectors = std::min(kMostTerms, whole.vectors);
+  const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
+  for (int64_t y = 0; y < whole.rows; y += rows) {
+    for (int64_t v = 0; v < whole.vectors; v += vectors) {
+      kernels::JointCall part = whole;
+      part.rows = std::min(rows, whole.rows - y);
+      part.vectors = std::min(vectors, whole.vectors - v);
+      if (v + vectors < whole.vectors) part.last_lanes = 0;
+      Move(&part.g, y, v * steps.g);
+      Move(&part.x, y, v * steps.x);
+      Move(&part.before, y, v * steps.before);
+      Move(&part.result, y, v * steps.result);
+      for (kernels::JointAhead& ahead : part.ahead) {
+        ahead.from += (y * whole.vectors + v) * ahead.step;
+        ahead.next += (y * whole.vectors + v) * ahead.step;
+      }
+      kernel(part);
+    }
+  }
+}
+
+}  // namespace canopy::conv::joint_planes
