@@ -30,7 +30,7 @@ constexpr double kLeastWork = 5;              // likewise, where sums wait for o
 constexpr double kRowWork = 12;
 constexpr double kPassWork = 50;
 constexpr double kSheetWork = 200;
-constexpr double kOverhead = 1.3;
+constexpr double kOverhead = 1.25;
 
 // The fewest parts.
 double PartsOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {

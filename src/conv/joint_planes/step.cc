@@ -27,12 +27,12 @@ constexpr int64_t kEnoughVectors = 100;  // of a sheet: what a kernel does befor
 constexpr int64_t kVectorsAhead = 64;    // memory is asked for, where nothing is in sheets: some 200 ns
 
 // In vector multiply-adds at the peak rate, measured.
-constexpr double kCopyWork = 3.5;        // of a vector
-constexpr double kSplitWork = 8;         // where it is split, or put together again
-constexpr double kConversionWork = 1.5;  // more where elements are not plain FP32
-constexpr double kRowWork = 6;           // of a row's way, besides
-constexpr double kRoundWork = 3;         // of a vector that a kernel rounds
-constexpr double kBlockWork = 8;         // of rows that a kernel takes at once, unless it is an edged one
+constexpr double kCopyWork = 3.5;      // of a vector
+constexpr double kSplitWork = 8;       // where it is split, or put together again
+constexpr double kConversionWork = 4;  // more where elements are not plain FP32
+constexpr double kRowWork = 6;         // of a row's way, besides
+constexpr double kRoundWork = 3;       // of a vector that a kernel rounds
+constexpr double kBlockWork = 8;       // of rows that a kernel takes at once, unless it is an edged one
 constexpr double kPassWork = 30;
 constexpr double kEdgedWork = 40;  // of a pass whose kernel looks for the edges itself
 constexpr double kCallWork = 120;  // of a pass over all planes of a sheet
