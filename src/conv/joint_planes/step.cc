@@ -40,8 +40,6 @@ constexpr double kPlaneWork = 20;
 constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
 
-constexpr int64_t kFewVectors = 2;  // of a row: to convert it for each kernel row and column takes less than a sheet
-
 }  // namespace
 
 JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger)
@@ -89,11 +87,9 @@ bool JointStep::FindsEdges(Form read) const {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
-  const bool converts = TypeOf(form_) != numerics::DType::kFloat32;
   return kernels::JointPlanes(form_).edged[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
-         (!converts || VectorsOf(1) <= kFewVectors) && read != Form::kOther && TypeOf(read) == TypeOf(form_) &&
-         centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointEdgedRows &&
-         VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
+         read != Form::kOther && TypeOf(read) == TypeOf(form_) && centred(rows_) && centred(columns_) &&
+         rows_.positions > kernels::kJointEdgedRows && VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 

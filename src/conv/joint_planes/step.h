@@ -7,7 +7,7 @@
 // without gaps, for each serves nine products, unless a row is one vector and a kernel rounds it once. With a stride,
 // each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
 // columns in registers. An input plane that meets several output planes, for the kernel has a depth, adds up what each
-// gives.
+// gives. A kernel takes several channels of an image, whose planes follow one another.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
