@@ -64,4 +64,8 @@ Box Boxes::At(int64_t index) const {
   return box;
 }
 
+Box Boxes::AtByPlace(int64_t index) const {
+  return At(index % blocks_[0] * (count() / blocks_[0]) + index / blocks_[0]);
+}
+
 }  // namespace canopy::conv::packing

@@ -31,6 +31,9 @@ class Boxes {
 
   int64_t count() const { return blocks_[0] * blocks_[1] * blocks_[2] * blocks_[3]; }
   Box At(int64_t index) const;
+  // Likewise, numbered so that boxes that differ by their images only follow one another: `images` of each place.
+  Box AtByPlace(int64_t index) const;
+  int64_t images() const { return blocks_[0]; }
   // Of the largest box.
   const Extent4& extent() const { return block_; }
   int64_t positions() const { return block_[0] * block_[1] * block_[2] * block_[3]; }

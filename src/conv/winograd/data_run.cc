@@ -18,7 +18,8 @@ namespace {
 
 using packing::Box;
 
-constexpr int64_t kLineBytes = 64;  // of a cache
+constexpr int64_t kLineBytes = 64;         // of a cache
+constexpr int64_t kFewKernels = 64 << 10;  // floats of all: 256 KiB of the L2
 
 }  // namespace
 
@@ -135,10 +136,15 @@ class DataRun {
 
   // All channels box by box.
   void ComputeBoxes() const {
-    const int64_t boxes = s_.boxes_.count(), panels = s_.panels_.blocks();
-    exec::ParallelFor(p_.geometry.groups * boxes, serial_, [&](int64_t index, int worker) {
-      const int64_t group = index / boxes;
-      const Box box = s_.boxes_.At(index % boxes);
+    const int64_t boxes = s_.boxes_.count(), panels = s_.panels_.blocks(), groups = p_.geometry.groups;
+    // Boxes of one place have the same lists, which take a good part of the time where there are few products: then
+    // images, and groups, come one after another. Else what neighbours share of their windows is worth more.
+    const bool few = groups * panels * s_.unit_floats() <= kFewKernels;
+    const int64_t images = s_.boxes_.images();
+    exec::ParallelFor(groups * boxes, serial_, [&](int64_t index, int worker) {
+      const int64_t group = few ? index / images % groups : index / boxes;
+      const Box box =
+          few ? s_.boxes_.AtByPlace(index / images / groups * images + index % images) : s_.boxes_.At(index % boxes);
       const DataScratch scratch = Scratch(worker);
       TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
       for (int64_t panel = 0; panel < panels; ++panel) {

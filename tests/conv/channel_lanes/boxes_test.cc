@@ -39,6 +39,20 @@ TEST(BoxesTest, CoverEveryPositionOnce) {
   }
 }
 
+TEST(BoxesTest, OfOnePlaceFollowOneAnother) {
+  const packing::Boxes boxes({5, 3, 8, 7}, {1, 1, 1}, {1, 1, 1, 1}, {3, 2, 1, 0}, 24);
+  ASSERT_GT(boxes.images(), 1);
+  ASSERT_GT(boxes.count(), boxes.images());
+  std::set<packing::Extent4> met;
+  for (int64_t i = 0; i < boxes.count(); ++i) {
+    const packing::Box box = boxes.AtByPlace(i);
+    EXPECT_TRUE(met.insert(box.first).second);
+    for (int axis = 1; axis < 4; ++axis) {
+      EXPECT_EQ(box.first[axis], boxes.AtByPlace(i - i % boxes.images()).first[axis]) << "of box " << i;
+    }
+  }
+}
+
 TEST(BoxesTest, TakeAxesInOrderButTheLeastOfAll) {
   const packing::Boxes boxes({8, 6, 10, 12}, {1, 1, 1}, {1, 2, 1, 1}, {3, 2, 1, 0}, 2 * 12 * 5);
   EXPECT_EQ(boxes.extent(), (packing::Extent4{1, 2, 5, 12}));
