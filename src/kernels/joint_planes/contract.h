@@ -12,7 +12,7 @@ namespace canopy::kernels {
 
 // What a kernel asks memory for while it multiplies: see Ahead in kernels/planes/contract.h. It moves on by `step`
 // bytes with each vector of a row and begins anew with each plane n: for plane n + distance of the call's, which are
-// `plane` bytes apart from `from` on, or of the `next` ones, if the call has no so many. The addresses need not be
+// `plane` bytes apart from `from` on, or of the `next` ones if the call has not so many. The addresses need not be
 // valid.
 struct JointAhead {
   const char *from = nullptr, *next = nullptr;
