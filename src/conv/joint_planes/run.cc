@@ -235,23 +235,22 @@ class JointRun {
     }
   }
 
-  // A sheet's first plane of the output, the input or its gradient, if it is brought to the caches: what is written
-  // past them is not.
+  // A sheet's first plane of the output, the input or its gradient.
   const char* PlaneOf(int tensor, const Sheet& sheet, int64_t slice) const {
+    if (tensor == 1) return input_.Address(input_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
+    if (tensor == 2) return input_result_.Address(input_result_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
     const int64_t last = sheet.slices.count - 1, depth = last < 0 ? 0 : sheet.slices.At(std::min(slice, last)).output;
-    if (tensor == 1 && weights_) return input_.Address(input_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
-    if (tensor == 2 && data_ && !streams_) {
-      return input_result_.Address(input_result_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
-    }
-    return tensor == 0 ? output_.Address(sheet.image, sheet.first_channel, depth) : nullptr;
+    return output_.Address(sheet.image, sheet.first_channel, depth);
   }
 
-  // The share of the planes to come that pass `index` of a slice asks for.
+  // The share of the planes to come that pass `index` of a slice asks for: of the output's again where another tensor's
+  // are not wanted, or written past the caches.
   void SetAhead(const Sheet& sheet, const Sheet& next, const Band& band, int64_t slice, int64_t index,
                 kernels::JointCall* call) const {
     const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size());
+    const bool asked[] = {true, weights_, data_ && !streams_};
     for (int i = 0; i < 3; ++i) {
-      const int of = PlaneOf(i, next, slice) != nullptr ? i : 0;
+      const int of = asked[i] ? i : 0;
       const AheadSteps& steps = s_.ahead_[of];
       const int64_t share = of == 0 ? index : slice * passes + index;
       const int64_t offset = band.first * steps.row_bytes + share * band.rows * steps.pass_bytes;

@@ -206,10 +206,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   if (weights() && !direct_) work += planes * copies(problem.input, g.input_size[1], g.input_size[2], split);
   if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size[1], g.input_size[2], split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
-  if (weights()) {
-    const double sums = static_cast<double>(g.taps() * segments_) / static_cast<double>(g.batch);
-    work += kReduceWork * sums;
-  }
+  if (weights()) work += kReduceWork * static_cast<double>(g.taps() * segments_) / static_cast<double>(g.batch);
   const int results = (data() ? 1 : 0) + (weights() ? 1 : 0);
   const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
   const double rounded = weights() && rounds ? kRoundWork * vectors : 0;

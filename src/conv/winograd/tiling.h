@@ -177,7 +177,7 @@ struct Tiling {
   }
 };
 
-inline constexpr int64_t kMostTerms = 9;
+inline constexpr int64_t kMostTerms = 9;  // of 3x3x3 kernels along one axis
 
 // Those for a problem's forward, or its data gradient, that have at most kMostTerms terms.
 std::vector<Tiling> Tilings(const Geometry& geometry, bool forward);
