@@ -30,6 +30,7 @@ constexpr int64_t kFewWeights = 112 << 10;            // of a group: 448 KiB of 
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much over
 constexpr int64_t kJobsAThread = 6;       // shares out evenly
+constexpr int64_t kLeastTiles = 4;        // of a piece's pixels that a thread has packed
 constexpr int64_t kStreamedSources = 32;  // beyond, products take longer than reading the lines that are written
 constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
 
@@ -88,12 +89,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   if (cut_.packed_once) {
     weights_handle_ = ledger->Book("packed weights", PackedBytes(g));
   }
-  // Smaller pieces where the threads would wait for one another. Their size changes no bit, and the work that
-  // algorithms are compared by must not depend on the threads.
-  while (exec::ThreadCount() > 1 && cut_.pieces.pixels > std::max(kLeastPixels, cut_.pieces.multiple) &&
-         g.groups * cut_.blocks * cut_.pieces.count() < kJobsAThread * exec::ThreadCount()) {
-    cut_.pieces = {cut_.pieces.images, cut_.pieces.plane, cut_.pieces.pixels / 2, cut_.pieces.multiple};
-  }
+  ShareOut(g.groups);
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
@@ -124,6 +120,26 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   cut.packed_once = cut.pieces.count() > 1 && PackedBytes(g) <= kMostPackedBytes;
   cut.work = Estimate(g, cut);
   return cut;
+}
+
+// Smaller jobs where the threads would wait for one another. Their size changes no bit, and the work that algorithms
+// are compared by must not depend on the threads.
+void DataStep::ShareOut(int64_t groups) {
+  if (exec::ThreadCount() == 1) return;
+  const auto enough = [&] { return groups * cut_.blocks * cut_.pieces.count() >= kJobsAThread * exec::ThreadCount(); };
+  const int64_t least_pixels = std::max(kLeastPixels, cut_.pieces.multiple);
+  const int64_t bundle = spread_ ? input_.bundle() : 1, least_block = std::max(bundle, kLeastTiles * rows());
+  while (!enough()) {
+    // A further block reads a piece's pixels again, a further piece packs a block's weights again.
+    const bool cuts_pieces = cut_.pieces.pixels > least_pixels, cuts_blocks = cut_.block > least_block;
+    if (!cuts_pieces && !cuts_blocks) return;
+    if (cuts_blocks && (!cuts_pieces || (!cut_.packed_once && cut_.block > cut_.pieces.pixels))) {
+      cut_.block = bundle * CeilDiv(result_channels_ / bundle, 2 * cut_.blocks);
+      cut_.blocks = CeilDiv(result_channels_, cut_.block);
+    } else {
+      cut_.pieces = {cut_.pieces.images, cut_.pieces.plane, cut_.pieces.pixels / 2, cut_.pieces.multiple};
+    }
+  }
 }
 
 // The fewest rows of the output that fill vectors, in pixels.

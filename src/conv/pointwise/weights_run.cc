@@ -14,6 +14,7 @@ namespace canopy::conv::pointwise {
 namespace {
 
 constexpr int64_t kPiecesASum = 32;  // pieces whose sums are added up before a further level is opened
+constexpr int64_t kRowsASum = 64;    // of segments' sums that a job adds up
 
 constexpr int64_t kRowsAhead = 8;  // are asked for while one is converted
 
@@ -42,7 +43,10 @@ class WeightsRun {
     exec::ParallelFor(blocks * segments, serial,
                       [&](int64_t index, int worker) { Job(index / segments, index % segments, ScratchOf(worker)); });
     if (segments > 1) {
-      exec::ParallelFor(blocks, serial, [&](int64_t block, int worker) { Reduce(block, ScratchOf(worker)); });
+      const int64_t parts = base::CeilDiv(s_.cut_.block, kRowsASum);
+      exec::ParallelFor(blocks * parts, serial, [&](int64_t index, int worker) {
+        Reduce(index / parts, index % parts * kRowsASum, ScratchOf(worker));
+      });
     }
   }
 
@@ -291,14 +295,18 @@ class WeightsRun {
   }
   int64_t LaneChannels() const { return s_.cut_.outputs_are_lanes ? s_.output_channels_ : s_.input_channels_; }
 
-  // The fixed order of the sum over segments.
-  void Reduce(int64_t block_index, const WeightsScratch& scratch) const {
-    const int64_t floats = s_.cut_.tiles_floats();
-    float* sum = partial_ + block_index * s_.cut_.segments * floats;
+  // The fixed order of the sum over segments, for some rows of a block.
+  void Reduce(int64_t block_index, int64_t row, const WeightsScratch& scratch) const {
+    Block block = BlockAt(block_index);
+    block.rows = std::min(kRowsASum, block.rows - row);
+    block.first_row += row;
+    if (block.rows <= 0) return;
+    const int64_t floats = s_.cut_.tiles_floats(), lanes = s_.cut_.panels.block_lanes();
+    float* sum = partial_ + block_index * s_.cut_.segments * floats + row * lanes;
     for (int64_t segment = 1; segment < s_.cut_.segments; ++segment) {
-      kernels::Lines().add(sum + segment * floats, floats, sum);
+      kernels::Lines().add(sum + segment * floats, block.rows * lanes, sum);
     }
-    Store(BlockAt(block_index), sum, scratch);
+    Store(block, sum, scratch);
   }
 
   void Store(const Block& block, const float* tiles, const WeightsScratch& scratch) const {

@@ -2,6 +2,7 @@
 #include "conv/pointwise/weights_step.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
@@ -23,7 +24,7 @@ constexpr int64_t kMostLanes = 512;
 constexpr int64_t kMostSums = 1024 * 256;  // they then come from the L3
 constexpr int64_t kWidths[] = {3, 4};      // vectors of a panel
 constexpr int64_t kEnoughJobs = 16;
-constexpr int64_t kLeastSegmentPixels = 2048;  // adding up partial sums costs little beside
+constexpr int64_t kSegmentPixels = 64;  // of a segment for every job: adding up partial sums costs little beside
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
@@ -35,9 +36,10 @@ constexpr double kWorkAPairedElem = 0.6;  // likewise, with its neighbour
 constexpr double kWorkAStride = 1;        // more where elements lie apart
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkACopiedElem = 0.1;  // pairs; most can be read in place
-constexpr double kWorkAStore = 1;         // also adding its partial results
-constexpr double kWorkATileVector = 2;    // adding to one vector of a result
-constexpr double kWorkAFarVector = 3;     // that is not in the L2
+constexpr double kWorkAStore = 1;
+constexpr double kWorkAPartial = 0.2;   // clearing and adding one partial result
+constexpr double kWorkATileVector = 2;  // adding to one vector of a result
+constexpr double kWorkAFarVector = 3;   // that is not in the L2
 constexpr double kWorkATileCall = 60;
 
 constexpr double kUnevenness = 0.25;  // of a job: what a thread, if there are several, waits for another at the end
@@ -108,7 +110,9 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   const int64_t jobs = std::max<int64_t>(1, cut.jobs(g.groups)), pieces = pieces_.count();
   const int64_t affordable =
       kMostPartialBytes / std::max<int64_t>(1, jobs * cut.tiles_floats() * static_cast<int64_t>(sizeof(float)));
-  const int64_t most_segments = std::min({pieces, affordable, pieces_.plane * g.batch / kLeastSegmentPixels});
+  // The more jobs there are, the less is won by further ones.
+  const double worthwhile = std::sqrt(static_cast<double>(pieces_.plane * g.batch / (kSegmentPixels * jobs)));
+  const int64_t most_segments = std::min({pieces, affordable, static_cast<int64_t>(worthwhile)});
   cut.segments = std::clamp<int64_t>(CeilDiv(kEnoughJobs, jobs), 1, std::max<int64_t>(1, most_segments));
   cut.segment_pieces = std::max<int64_t>(1, CeilDiv(pieces, cut.segments));
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
@@ -127,7 +131,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
              pixels * vectors * kWorkLanes * blocks * element +
              pixels * rows * (lane_blocks * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * vector +
-             static_cast<double>(cut.segments) * rows * vectors * kWorkLanes * kWorkAStore;
+             rows * vectors * kWorkLanes * (kWorkAStore + static_cast<double>(cut.segments - 1) * kWorkAPartial);
   cut.work *= static_cast<double>(g.groups);
   return cut;
 }
