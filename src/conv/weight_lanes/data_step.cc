@@ -50,13 +50,14 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, batch_ * pixels_,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   chunk_ = CeilDiv(Terms(output_channels_), CeilDiv(Terms(output_channels_), kMostTerms)) * a_term();
+  work_ = Estimate(problem);
+  blocks_.ShareOut(g.groups);
   unit_ = std::min(blocks_.channels(), std::clamp<int64_t>(kTurnedFloats / (taps_ * positions()), 1, kMostUnit));
   output_handle_ = ledger->Book("output channels side by side", g.groups * Terms(output_channels_) * batch_ * pixels_ *
                                                                     static_cast<int64_t>(sizeof(float)));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
-  work_ = Estimate(problem);
 }
 
 double DataStep::Estimate(const ConvProblem& problem) const {

@@ -47,13 +47,14 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const int64_t most_lanes = std::clamp<int64_t>(kColumnFloats / (batch_ * pixels_), 32, kMostLanes);
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, output_channels_,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
+  work_ = Estimate(problem);
+  blocks_.ShareOut(g.groups);
   output_handle_ = ledger->Book("output in FP32 or pairs",
                                 g.groups * output_channels_ * batch_ * terms() * static_cast<int64_t>(sizeof(float)));
   flag_handle_ = ledger->Book("non-finite output", sizeof(std::atomic<int>));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
-  work_ = Estimate(problem);
 }
 
 double WeightsStep::Estimate(const ConvProblem& problem) const {
