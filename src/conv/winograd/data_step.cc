@@ -24,7 +24,9 @@ constexpr int64_t kLeastTilesOfALine = 2;               // of a box: neighbours 
 constexpr int64_t kLineWindowBytes = int64_t{3} << 20;  // of a box
 constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: small planes have windows for each term
 constexpr int64_t kBoxesAThread = 4;
-constexpr int64_t kLeastTiles = 16;                 // where the workspace is short
+constexpr int64_t kTilesOfABox = 8;  // as long as reading kernels again takes
+constexpr int64_t kStepOfTiles = 4;
+constexpr int64_t kLeastTiles = 16;                 // where the workspace is short, or threads would wait
 constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
 constexpr int64_t kManySums = 200 * 36;             // likewise, next to little else
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
@@ -194,13 +196,7 @@ void DataStep::ChooseCut(const Geometry& g) {
     batch_boxes_ = 1;
     return;
   }
-  if (tiling_.transformed == 1 && exec::ThreadCount() > 1) {
-    // Large boxes: all threads would wait for the last of a few.
-    const int64_t enough = kBoxesAThread * exec::ThreadCount();
-    for (int64_t tiles = MostTiles() / 2; tiles >= kFewTilesOfLines && boxes_.count() * g.groups < enough; tiles /= 2) {
-      boxes_ = MakeBoxes(g, tiles);
-    }
-  }
+  ShareOut(g);
   const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
   const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
   const int64_t enough = CeilDiv(2 * exec::ThreadCount(), std::max<int64_t>(1, boxes_.count()));
@@ -228,6 +224,31 @@ void DataStep::ChooseCut(const Geometry& g) {
   own_units_ = true;
   block_units_ = exec::ThreadCount();
   batch_boxes_ = std::min(own, boxes_.count());
+}
+
+// Smaller boxes where the threads would wait for one another.
+void DataStep::ShareOut(const Geometry& g) {
+  const int64_t threads = exec::ThreadCount();
+  if (threads == 1 || boxes_.count() == 0) return;
+  if (tiling_.transformed == 1) {
+    for (int64_t tiles = MostTiles() / 2;
+         tiles >= kFewTilesOfLines && boxes_.count() * g.groups < kBoxesAThread * threads; tiles /= 2) {
+      boxes_ = MakeBoxes(g, tiles);
+    }
+    return;
+  }
+  // A job has all panels of a box where there are boxes enough.
+  const auto panels = [&](int64_t boxes) { return boxes * g.groups >= 2 * threads ? panels_.blocks() : 1; };
+  // In tiles of a panel, of the thread that has most to do; a further box reads its kernels again.
+  const auto longest = [&](const packing::Boxes& boxes) {
+    const int64_t together = panels(boxes.count());
+    return CeilDiv(boxes.count() * units(g) / together, threads) * together * (boxes.positions() + kTilesOfABox);
+  };
+  if (boxes_.count() * g.groups >= kBoxesAThread * threads) return;
+  for (int64_t tiles = boxes_.positions() - kStepOfTiles; tiles >= kLeastTiles; tiles -= kStepOfTiles) {
+    const packing::Boxes smaller = MakeBoxes(g, tiles);
+    if (longest(smaller) < longest(boxes_)) boxes_ = smaller;
+  }
 }
 
 // One after another, for each of which every job transforms its kernels, chunk by chunk: if there is room for such as
