@@ -31,16 +31,26 @@ void Pause() {
 // microsecond, one from sleeping threads tens.
 constexpr auto kSpin = std::chrono::microseconds(200);
 
-// A thread's own jobs of a region: those before `end`, of which `next` comes next.
-struct alignas(128) Part {
-  std::atomic<int64_t> next;
-  int64_t end;
+// What a worker shares with the thread that opens regions: a line of memory of its own, which alone goes to and fro
+// when it joins a region and leaves it. Where cores share no cache, a line that the other has changed takes a
+// microsecond and more.
+struct alignas(128) Desk {
+  enum State : uint32_t { kIdle, kOpen, kJoined, kStopped };
+
+  std::atomic<uint32_t> state{kIdle};
+  std::atomic<uint32_t> sleeping{0};
+  JobFn job = nullptr;
+  void* context = nullptr;
+  int parts = 0;  // of the region
+  // Its own jobs: those before `end`, of which `next` comes next.
+  std::atomic<int64_t> next{0};
+  int64_t end = 0;
 };
 
 class Pool {
  public:
-  explicit Pool(int threads) : parts_(new (std::nothrow) Part[static_cast<size_t>(threads)]) {
-    if (parts_ == nullptr) return;
+  explicit Pool(int threads) : desks_(new (std::nothrow) Desk[static_cast<size_t>(threads)]) {
+    if (desks_ == nullptr) return;
     for (int worker = 1; worker < threads; ++worker) {
       try {
         threads_.emplace_back([this, worker] { Work(worker); });
@@ -58,17 +68,20 @@ class Pool {
       taken_.clear(std::memory_order_release);
       return false;
     }
-    job_ = job;
-    context_ = context;
-    Deal(jobs);
-    state_.store(kOpen, std::memory_order_release);
-    // seq_cst with the sleeper's side: either it sees the new region or this thread sees it sleeping.
-    region_.fetch_add(1, std::memory_order_seq_cst);
-    if (sleeping_.load(std::memory_order_seq_cst) > 0) region_.notify_all();
+    const int parts = static_cast<int>(std::min<int64_t>(jobs, static_cast<int64_t>(threads_.size()) + 1));
+    Open(jobs, parts, job, context);
     TakeJobs(0);
     // A worker that has not joined by now is not waited for; one that has is, and what it wrote is then visible.
-    state_.fetch_and(~kOpen, std::memory_order_acq_rel);
-    while (state_.load(std::memory_order_acquire) != 0) Pause();
+    for (int worker = 1; worker < parts; ++worker) {
+      uint32_t open = Desk::kOpen;
+      std::atomic<uint32_t>& state = desks_[worker].state;
+      if (state.load(std::memory_order_relaxed) == open) {
+        state.compare_exchange_strong(open, Desk::kIdle, std::memory_order_relaxed);
+      }
+    }
+    for (int worker = 1; worker < parts; ++worker) {
+      while (desks_[worker].state.load(std::memory_order_acquire) != Desk::kIdle) Pause();
+    }
     taken_.clear(std::memory_order_release);
     return true;
   }
@@ -76,84 +89,85 @@ class Pool {
   // Waits for an open region and ends the workers. Regions opened later are serial.
   void Stop() {
     while (taken_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-    stop_.store(true, std::memory_order_relaxed);
-    region_.fetch_add(1, std::memory_order_seq_cst);
-    region_.notify_all();
+    for (size_t worker = 1; worker <= threads_.size(); ++worker) {
+      desks_[worker].state.store(Desk::kStopped, std::memory_order_seq_cst);
+      desks_[worker].state.notify_one();
+    }
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     taken_.clear(std::memory_order_release);
   }
 
  private:
-  static constexpr uint32_t kOpen = 1u << 31;  // the rest of state_ counts the workers inside the region
-
-  void Deal(int64_t jobs) {
-    part_count_ = static_cast<int>(std::min<int64_t>(jobs, static_cast<int64_t>(threads_.size()) + 1));
-    const Shares shares(jobs, part_count_);
-    for (int64_t part = 0; part < part_count_; ++part) {
-      parts_[part].next.store(shares.Begin(part), std::memory_order_relaxed);
-      parts_[part].end = shares.Begin(part + 1);
+  void Open(int64_t jobs, int parts, JobFn job, void* context) {
+    const Shares shares(jobs, parts);
+    for (int part = 0; part < parts; ++part) {
+      Desk& desk = desks_[part];
+      desk.job = job;
+      desk.context = context;
+      desk.parts = parts;
+      desk.next.store(shares.Begin(part), std::memory_order_relaxed);
+      desk.end = shares.Begin(part + 1);
+    }
+    // All of them before the first is told, for one may take the jobs of another.
+    for (int worker = 1; worker < parts; ++worker) desks_[worker].state.store(Desk::kOpen, std::memory_order_release);
+    // Either a worker that goes to sleep sees that its region is open, or it is seen sleeping here: both change this.
+    sleepers_.fetch_add(0, std::memory_order_acq_rel);
+    for (int worker = 1; worker < parts; ++worker) {
+      if (desks_[worker].sleeping.load(std::memory_order_relaxed) != 0) desks_[worker].state.notify_one();
     }
   }
 
   // The worker's own, then what others have left of theirs.
   void TakeJobs(int worker) {
-    for (int turn = 0; turn < part_count_; ++turn) {
-      Part& part = parts_[(worker + turn) % part_count_];
+    const Desk& own = desks_[worker];
+    const JobFn job = own.job;
+    void* const context = own.context;
+    const int parts = own.parts;
+    for (int turn = 0; turn < parts; ++turn) {
+      Desk& part = desks_[(worker + turn) % parts];
       while (part.next.load(std::memory_order_relaxed) < part.end) {
         const int64_t index = part.next.fetch_add(1, std::memory_order_relaxed);
-        if (index < part.end) job_(context_, index, worker);
+        if (index < part.end) job(context, index, worker);
       }
     }
   }
 
-  bool Join() {
-    uint32_t state = state_.load(std::memory_order_relaxed);
-    while ((state & kOpen) != 0) {
-      // Acquire pairs with the release that opened the region: its fields are visible.
-      if (state_.compare_exchange_weak(state, state + 1, std::memory_order_acquire, std::memory_order_relaxed))
-        return true;
-    }
-    return false;
-  }
-
   void Work(int worker) {
     FlushDenormals flush;
-    uint32_t seen = 0;
+    Desk& desk = desks_[worker];
     for (;;) {
-      seen = WaitForRegion(seen);
-      if (stop_.load(std::memory_order_relaxed)) return;
-      if (!Join()) continue;
+      uint32_t state = WaitForRegion(desk);
+      if (state == Desk::kStopped) return;
+      // Acquire pairs with the release that opened the region: what it needs is visible.
+      if (!desk.state.compare_exchange_strong(state, Desk::kJoined, std::memory_order_acquire)) continue;
       TakeJobs(worker);
-      state_.fetch_sub(1, std::memory_order_release);
+      desk.state.store(Desk::kIdle, std::memory_order_release);
     }
   }
 
-  uint32_t WaitForRegion(uint32_t seen) {
+  uint32_t WaitForRegion(Desk& desk) {
     const auto deadline = std::chrono::steady_clock::now() + kSpin;
+    uint32_t state;
     for (int turn = 1;; ++turn) {
-      const uint32_t region = region_.load(std::memory_order_acquire);
-      if (region != seen) return region;
+      state = desk.state.load(std::memory_order_relaxed);
+      if (state != Desk::kIdle) return state;
       Pause();
       if (turn % 64 == 0 && std::chrono::steady_clock::now() > deadline) break;
     }
-    sleeping_.fetch_add(1, std::memory_order_seq_cst);
-    uint32_t region;
-    while ((region = region_.load(std::memory_order_seq_cst)) == seen) region_.wait(seen);
-    sleeping_.fetch_sub(1, std::memory_order_relaxed);
-    return region;
+    desk.sleeping.store(1, std::memory_order_relaxed);
+    sleepers_.fetch_add(1, std::memory_order_acq_rel);
+    while ((state = desk.state.load(std::memory_order_relaxed)) == Desk::kIdle) desk.state.wait(Desk::kIdle);
+    sleepers_.fetch_sub(1, std::memory_order_acq_rel);
+    desk.sleeping.store(0, std::memory_order_relaxed);
+    return state;
   }
 
-  std::atomic_flag taken_;
+  std::unique_ptr<Desk[]> desks_;  // of the workers, and one for the thread that opens the region
   std::vector<std::thread> threads_;
-  std::unique_ptr<Part[]> parts_;
-  int part_count_ = 0;
-  JobFn job_ = nullptr;
-  void* context_ = nullptr;
-  alignas(128) std::atomic<uint32_t> state_{0};
-  alignas(128) std::atomic<uint32_t> region_{0};
-  std::atomic<int> sleeping_{0};
-  std::atomic<bool> stop_{false};
+  // Apart from what workers read.
+  alignas(128) std::atomic_flag taken_;
+  std::atomic<uint32_t> sleepers_{0};
 };
 
 // Never freed: a task may still ask for a region while the process exits; it then computes serially. A child after
