@@ -29,8 +29,8 @@ constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apar
 constexpr int64_t kFewWeights = 112 << 10;            // of a group: 448 KiB of a 1 MiB L2, beside all else
 constexpr int64_t kLeastPixels = 96;
 constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much over
-constexpr int64_t kJobsAThread = 6;       // shares out evenly
-constexpr int64_t kLeastTiles = 4;        // of a piece's pixels that a thread has packed
+constexpr int64_t kMostJobsAThread = 8;   // are more than even
+constexpr int64_t kLeastTiles = 2;        // of a piece that threads share
 constexpr int64_t kStreamedSources = 32;  // beyond, products take longer than reading the lines that are written
 constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
 
@@ -48,6 +48,8 @@ constexpr double kWorkASpreadElem = 0.7;      // storing one element of a result
 constexpr double kWorkATileVector = 2;        // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkABlock = 700;  // of a group's result channels
+
+constexpr double kUnevenness = 0.25;  // of a job: what a thread waits for another at the end
 
 }  // namespace
 
@@ -89,7 +91,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   if (cut_.packed_once) {
     weights_handle_ = ledger->Book("packed weights", PackedBytes(g));
   }
-  ShareOut(g.groups);
+  ShareOut(g);
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
@@ -122,22 +124,29 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   return cut;
 }
 
-// Smaller jobs where the threads would wait for one another. Their size changes no bit, and the work that algorithms
-// are compared by must not depend on the threads.
-void DataStep::ShareOut(int64_t groups) {
-  if (exec::ThreadCount() == 1) return;
-  const auto enough = [&] { return groups * cut_.blocks * cut_.pieces.count() >= kJobsAThread * exec::ThreadCount(); };
-  const int64_t least_pixels = std::max(kLeastPixels, cut_.pieces.multiple);
-  const int64_t bundle = spread_ ? input_.bundle() : 1, least_block = std::max(bundle, kLeastTiles * rows());
-  while (!enough()) {
-    // A further block reads a piece's pixels again, a further piece packs a block's weights again.
-    const bool cuts_pieces = cut_.pieces.pixels > least_pixels, cuts_blocks = cut_.block > least_block;
-    if (!cuts_pieces && !cuts_blocks) return;
-    if (cuts_blocks && (!cuts_pieces || (!cut_.packed_once && cut_.block > cut_.pieces.pixels))) {
-      cut_.block = bundle * CeilDiv(result_channels_ / bundle, 2 * cut_.blocks);
-      cut_.blocks = CeilDiv(result_channels_, cut_.block);
-    } else {
-      cut_.pieces = {cut_.pieces.images, cut_.pieces.plane, cut_.pieces.pixels / 2, cut_.pieces.multiple};
+// The cut that this many threads finish first. It changes no bit, and the work that algorithms are compared by is that
+// of the best cut for one thread: it must not depend on the threads.
+void DataStep::ShareOut(const Geometry& g) {
+  const int64_t threads = exec::ThreadCount(), bundle = spread_ ? input_.bundle() : 1;
+  if (threads == 1 || cut_.pieces.count() == 0) return;
+  const Cut whole = cut_;
+  const auto time = [&](const Cut& cut) {
+    const int64_t jobs = std::max<int64_t>(1, g.groups * cut.blocks * cut.pieces.count());
+    return Estimate(g, cut) / static_cast<double>(jobs) * (static_cast<double>(CeilDiv(jobs, threads)) + kUnevenness);
+  };
+  double best = time(whole);
+  for (Cut cut = whole; cut.block > 0; cut.block = bundle * (cut.block / bundle / 2)) {
+    cut.blocks = CeilDiv(result_channels_, cut.block);
+    cut.pieces = whole.pieces;
+    for (;;) {
+      if (g.groups * cut.blocks * cut.pieces.count() > kMostJobsAThread * threads) break;
+      if (const double other = time(cut); other < best) {
+        best = other;
+        cut_ = cut;
+        cut_.work = whole.work;
+      }
+      if (cut.pieces.pixels / 2 < std::max(kLeastTiles * lanes(), cut.pieces.multiple)) break;
+      cut.pieces = {cut.pieces.images, cut.pieces.plane, cut.pieces.pixels / 2, cut.pieces.multiple};
     }
   }
 }

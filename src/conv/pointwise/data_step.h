@@ -54,7 +54,7 @@ class DataStep : public Step {
   bool Streams(const ConvProblem& problem) const;
   Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
   double Estimate(const Geometry& geometry, const Cut& cut) const;
-  void ShareOut(int64_t groups);
+  void ShareOut(const Geometry& geometry);
   int64_t WholeRows(const Geometry& geometry) const;
   int64_t PackedBytes(const Geometry& geometry) const;      // of all weights
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
