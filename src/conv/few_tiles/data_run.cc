@@ -28,26 +28,26 @@ class DataRun {
       : s_(step),
         p_(problem),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
-        windows_(static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_))),
         nonfinite_(new (ledger.Fetch(workspace, s_.found_handle_)) std::atomic<int>(0)),
         source_(buffers.output, p_.output.dtype, p_.rule),
         weight_(buffers.weight, p_.weight.dtype, p_.rule),
         result_(buffers.input_result, p_.input_result.dtype, p_.rule.saturate) {}
 
   // Whether every result is finite.
-  bool Run() const {
+  bool Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.work_ < kSerialWork;
-    const int64_t groups = p_.geometry.groups, blocks = s_.SourceBlocks(), panels = s_.Panels();
-    exec::ParallelFor(groups * blocks, serial, [&](int64_t index, int worker) {
+    const int64_t blocks = s_.SourceBlocks(), panels = s_.Panels();
+    const auto make = [&](int64_t index, int worker, float* to) {
       const DataScratch scratch = Scratch(worker);
       MakeBlock(s_.windows_, s_.grids_, source_, {index / blocks, s_.sources_, index % blocks}, scratch.lines,
-                scratch.slab, windows_ + index * BlockFloats(s_.grids_));
-    });
-    exec::ParallelFor(groups * panels, serial, [&](int64_t index, int worker) {
+                scratch.slab, to);
+    };
+    const EveryBlock::Run windows(s_.sources_at_points_, ledger, workspace, serial, make);
+    exec::ParallelFor(p_.geometry.groups * panels, serial, [&](int64_t index, int worker) {
       const int64_t first = index % panels * s_.PanelChannels();
       const Panel panel{index / panels, first, std::min(s_.PanelChannels(), s_.results_ - first)};
       const DataScratch scratch = Scratch(worker);
-      Multiply(panel, scratch);
+      Multiply(panel, windows.Of(worker, make), scratch);
       for (int64_t v = 0; v < panel.vectors(); ++v) {
         TransformBack(panel, v, scratch);
         Store(panel, v, scratch);
@@ -68,7 +68,7 @@ class DataRun {
     int64_t vectors() const { return base::CeilDiv(channels, kLanes); }
   };
 
-  void Multiply(const Panel& panel, const DataScratch& scratch) const {
+  void Multiply(const Panel& panel, const float* all_windows, const DataScratch& scratch) const {
     const int64_t vectors = panel.vectors(), step = p_.weight.strides[0];
     const int64_t offset = panel.group * s_.sources_ * step + panel.first * kFewTilesTaps;
     const int64_t block = BlockFloats(s_.grids_), stride = p_.geometry.stride[1];
@@ -78,7 +78,7 @@ class DataRun {
       const float* direct = whole ? weight_.Direct(offset + c * step, 1) : nullptr;
       if (direct == nullptr) CopyKernels(panel, offset + c * step, sources, scratch.kernels);
       static_assert(kFewTilesSources == kLanes, "a block of windows");
-      const float* windows = windows_ + (panel.group * s_.SourceBlocks() + c / kLanes) * block;
+      const float* windows = all_windows + (panel.group * s_.SourceBlocks() + c / kLanes) * block;
       float* sums = c < kTerms ? scratch.sums : scratch.more_sums;
       kernels::FewTilesSums parts[kernels::kMostFewTilesParts];
       for (size_t part = 0; part < s_.grids_.size(); ++part) {
@@ -157,7 +157,6 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   plan::Shares scratch_;
-  float* windows_;
   std::atomic<int>* nonfinite_;
   LineReader source_, weight_;
   LineWriter result_;
@@ -165,7 +164,8 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  if (!DataRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
+  const DataRun run(*this, problem, buffers, ledger, workspace);
+  if (!run.Run(ledger, workspace)) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::few_tiles

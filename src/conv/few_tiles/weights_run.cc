@@ -24,26 +24,27 @@ class WeightsRun {
       : s_(step),
         p_(problem),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
-        tiles_(static_cast<float*>(ledger.Fetch(workspace, s_.tiles_handle_))),
         nonfinite_(new (ledger.Fetch(workspace, s_.found_handle_)) std::atomic<int>(0)),
         input_(buffers.input, p_.input.dtype, p_.rule),
         output_(buffers.output, p_.output.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate) {}
 
   // Whether every result is finite.
-  bool Run() const {
+  bool Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups, panels = s_.Panels(), outputs = s_.OutputBlocks();
-    exec::ParallelFor(groups * outputs, serial, [&](int64_t index, int worker) {
+    const auto make = [&](int64_t index, int worker, float* to) {
       const WeightsScratch scratch = Scratch(worker);
       MakeBlock(s_.tiles_, s_.grids_, output_, {index / outputs, s_.outputs_, index % outputs}, scratch.lines,
-                scratch.slab, tiles_ + index * BlockFloats(s_.grids_));
-    });
+                scratch.slab, to);
+    };
+    const EveryBlock::Run tiles(s_.outputs_at_points_, ledger, workspace, serial, make);
     const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
     exec::ParallelFor(groups * panels * jobs, serial, [&](int64_t index, int worker) {
       const int64_t first = index % jobs * s_.outputs_a_job_;
-      Job(index / jobs / panels, index / jobs % panels, first, std::min(s_.outputs_, first + s_.outputs_a_job_),
-          Scratch(worker));
+      const Block block{index / jobs / panels, index / jobs % panels, first,
+                        std::min(s_.outputs_a_job_, s_.outputs_ - first)};
+      Job(block, tiles.Of(worker, make), Scratch(worker));
     });
     return nonfinite_->load(std::memory_order_relaxed) == 0;
   }
@@ -53,8 +54,13 @@ class WeightsRun {
 
   WeightsScratch Scratch(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
-  // Output channels [begin, end) of a panel of input channels.
-  void Job(int64_t group, int64_t panel, int64_t begin, int64_t end, const WeightsScratch& scratch) const {
+  // Output channels of a panel of input channels.
+  struct Block {
+    int64_t group, panel, first, outputs;
+  };
+
+  void Job(const Block& at, const float* all_tiles, const WeightsScratch& scratch) const {
+    const int64_t group = at.group, panel = at.panel, end = at.first + at.outputs;
     const int64_t channels = std::min(s_.PanelChannels(), s_.inputs_ - panel * s_.PanelChannels());
     const int64_t vectors = CeilDiv(channels, kLanes), block = BlockFloats(s_.grids_);
     const int64_t step = p_.weight_result.strides[0], stride = p_.geometry.stride[1];
@@ -62,12 +68,12 @@ class WeightsRun {
       MakeBlock(s_.windows_, s_.grids_, input_, {group, s_.inputs_, panel * s_.vectors_ + v}, scratch.lines,
                 scratch.slab, scratch.windows + v * block);
     }
-    for (int64_t c = begin; c < end; c += kFewTilesOutputs) {
+    for (int64_t c = at.first; c < end; c += kFewTilesOutputs) {
       const int64_t offset = (group * s_.outputs_ + c) * step + panel * s_.vectors_ * kernels::kFewTilesKernels;
       const int64_t rows = std::min<int64_t>(kFewTilesOutputs, end - c);
       const bool whole = channels == vectors * kLanes && rows == kFewTilesOutputs;
       float* direct = whole ? result_.Direct(offset, 1) : nullptr;
-      const float* tiles = tiles_ + (group * s_.OutputBlocks() + c / kLanes) * block + c % kLanes;
+      const float* tiles = all_tiles + (group * s_.OutputBlocks() + c / kLanes) * block + c % kLanes;
       const float* windows = scratch.windows;
       kernels::FewTilesProducts parts[kernels::kMostFewTilesParts];
       for (size_t part = 0; part < s_.grids_.size(); ++part) {
@@ -104,7 +110,6 @@ class WeightsRun {
   const WeightsStep& s_;
   const ConvProblem& p_;
   plan::Shares scratch_;
-  float* tiles_;
   std::atomic<int>* nonfinite_;
   LineReader input_, output_;
   LineWriter result_;
@@ -112,7 +117,8 @@ class WeightsRun {
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
-  if (!WeightsRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
+  const WeightsRun run(*this, problem, buffers, ledger, workspace);
+  if (!run.Run(ledger, workspace)) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::few_tiles

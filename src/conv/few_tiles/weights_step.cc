@@ -36,8 +36,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   vectors_ = std::min<int64_t>(kernels::kMostFewTilesVectors, CeilDiv(inputs_, kFewTilesLanes));
   outputs_a_job_ = OutputsAJob(g.groups);
   work_ = Estimate(problem);
-  tiles_handle_ = ledger->Book("tiles at the points",
-                               g.groups * OutputBlocks() * BlockFloats(grids_) * static_cast<int64_t>(sizeof(float)));
+  const int64_t blocks = g.groups * OutputBlocks();
+  outputs_at_points_ = EveryBlock("tiles at the points", blocks, BlockFloats(grids_),
+                                  static_cast<double>(blocks) * TransformWork(tiles_, grids_), work_, ledger);
   found_handle_ = ledger->Book("non-finite results", sizeof(std::atomic<int>));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);

@@ -11,6 +11,7 @@
 
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/weights_step.h"
+#include "conv/few_tiles/every_block.h"
 #include "conv/few_tiles/tile_grid.h"
 #include "conv/few_tiles/tile_numbers.h"
 
@@ -51,8 +52,9 @@ class WeightsStep : public Step {
   std::vector<TileGrid> grids_;  // of each part
   std::vector<TileNumbers> windows_, tiles_;
   double work_ = 0;
+  EveryBlock outputs_at_points_;
   channel_lanes::WeightsStep direct_;  // for what is not finite
-  int scratch_handle_ = -1, tiles_handle_ = -1, found_handle_ = -1;
+  int scratch_handle_ = -1, found_handle_ = -1;
 };
 
 }  // namespace canopy::conv::few_tiles
