@@ -13,11 +13,10 @@ namespace canopy::conv::channel_lanes {
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
-        packed_(packed),
         scratch_(scratch),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
@@ -25,14 +24,17 @@ class DataRun {
         weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
-  void Run() const {
+  void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const int64_t boxes = s_.cut_.boxes.count(), blocks = s_.cut_.panels.blocks();
     const bool serial = s_.work_ < kSerialWork;
-    if (packed_ != nullptr) PackAll(serial);
+    const auto pack = [&](int64_t index, int worker, float* packed) { PackPart(index, ScratchOf(worker), packed); };
+    const packing::CommonNumbers::Run weights(s_.weights_, ledger, workspace, pack);
+    weights.Begin(serial);
     // Neighbouring jobs share their weights.
     exec::ParallelFor(s_.Jobs(s_.cut_, p_.geometry), serial, [&](int64_t index, int worker) {
-      Job(GroupsAt(index / (boxes * blocks)), index / boxes % blocks, s_.cut_.boxes.At(index % boxes),
-          ScratchOf(worker));
+      DataScratch scratch = ScratchOf(worker);
+      scratch.packed = weights.Of(worker);
+      Job(GroupsAt(index / (boxes * blocks)), index / boxes % blocks, s_.cut_.boxes.At(index % boxes), scratch);
     });
   }
 
@@ -61,21 +63,17 @@ class DataRun {
     return {lanes, terms * lanes, s_.PanelFloats()};
   }
 
-  void PackAll(bool serial) const {
+  // Part `index` of those of all jobs.
+  void PackPart(int64_t index, const DataScratch& scratch, float* packed) const {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_), panels = s_.AllPanels();
-    const int64_t blocks = base::CeilDiv(p_.geometry.groups, s_.cut_.groups);
-    exec::ParallelFor(blocks * panels * chunks, serial, [&](int64_t index, int worker) {
-      const Groups groups = GroupsAt(index / (panels * chunks));
-      const PanelAt at{groups.first, index / chunks % panels, index % chunks * s_.chunk_};
-      const DataScratch scratch = ScratchOf(worker);
-      Pack(at, groups.count, scratch);
-      const PackedSteps steps = StepsOf(at, groups.count);
-      // Up to the last source channel's: what is behind belongs to the next groups.
-      const int64_t terms = s_.Terms(BlockOf(at).sources);
-      const int64_t floats =
-          (groups.count - 1) * steps.group + (s_.weight_.taps - 1) * steps.tap + terms * steps.source;
-      std::memcpy(packed_ + PackedOffset(at), scratch.weights, static_cast<size_t>(floats) * sizeof(float));
-    });
+    const Groups groups = GroupsAt(index / (panels * chunks));
+    const PanelAt at{groups.first, index / chunks % panels, index % chunks * s_.chunk_};
+    Pack(at, groups.count, scratch);
+    const PackedSteps steps = StepsOf(at, groups.count);
+    // Up to the last source channel's: what is behind belongs to the next groups.
+    const int64_t terms = s_.Terms(BlockOf(at).sources);
+    const int64_t floats = (groups.count - 1) * steps.group + (s_.weight_.taps - 1) * steps.tap + terms * steps.source;
+    std::memcpy(packed + PackedOffset(at), scratch.weights, static_cast<size_t>(floats) * sizeof(float));
   }
 
   DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
@@ -139,9 +137,10 @@ class DataRun {
       }
       for (int64_t panel = 0; panel < panels.panels(block); ++panel) {
         const PanelAt at{groups.first, panels.first(block) / panels.panel_lanes() + panel, c};
-        if (packed_ == nullptr) Pack(at, groups.count, scratch);
-        const float* weights = packed_ == nullptr ? scratch.weights : packed_ + PackedOffset(at);
-        const packing::WeightRuns next = packed_ == nullptr ? RunsBehind(at, block) : packing::WeightRuns();
+        const bool packed = scratch.packed != nullptr;
+        if (!packed) Pack(at, groups.count, scratch);
+        const float* weights = packed ? scratch.packed + PackedOffset(at) : scratch.weights;
+        const packing::WeightRuns next = packed ? packing::WeightRuns() : RunsBehind(at, block);
         Multiply(box, shape, at, groups.count, weights, panel * panels.panel_lanes(), next, scratch);
       }
       c += s_.chunk_;
@@ -322,7 +321,6 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
-  float* packed_;  // weights of all jobs, or nullptr
   plan::Shares scratch_;
   LineReader source_;
   PairReader source_pairs_;  // with dot products
@@ -333,8 +331,7 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  float* packed = packed_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, packed_handle_)) : nullptr;
-  DataRun(*this, problem, buffers, packed, ledger.FetchEach(workspace, scratch_handle_)).Run();
+  DataRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_)).Run(ledger, workspace);
 }
 
 }  // namespace canopy::conv::channel_lanes

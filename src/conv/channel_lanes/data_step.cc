@@ -63,8 +63,10 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16)));
   ChooseCut(g);
   if (cut_.packed_once) {
-    packed_handle_ = ledger->Book("packed weights", (g.groups * AllPanels() * PanelFloats() + kernels::kLineSlack) *
-                                                        static_cast<int64_t>(sizeof(float)));
+    const int64_t panels = g.groups * AllPanels(), floats = panels * PanelFloats();
+    const int64_t parts = CeilDiv(g.groups, cut_.groups) * AllPanels() * CeilDiv(source_channels_, chunk_);
+    weights_ = packing::CommonNumbers("packed weights", parts, floats + kernels::kLineSlack,
+                                      kWorkAPackedWeight * static_cast<double>(floats) / std::max(1.0, work_), ledger);
   }
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);

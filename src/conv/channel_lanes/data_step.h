@@ -17,6 +17,7 @@
 #include "conv/algorithm.h"
 #include "conv/packing/axis_classes.h"
 #include "conv/packing/boxes.h"
+#include "conv/packing/common_numbers.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/slab.h"
 #include "conv/packing/weight_panels.h"
@@ -25,6 +26,7 @@ namespace canopy::conv::channel_lanes {
 
 // One thread's working memory.
 struct DataScratch {
+  const float* packed = nullptr;  // weights of all jobs, where they are packed once
   float* slab;
   float* weights;  // of a panel and a chunk of each group, while they are packed
   float* tiles;    // [position][channel of the block]
@@ -82,7 +84,8 @@ class DataStep : public Step {
   std::array<int64_t, 3> load_step_{};
   int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;
-  int scratch_handle_ = -1, packed_handle_ = -1;  // the latter where weights are packed once
+  packing::CommonNumbers weights_;  // where they are packed once
+  int scratch_handle_ = -1;
   double work_ = 0;
 };
 

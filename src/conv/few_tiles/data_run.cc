@@ -37,17 +37,18 @@ class DataRun {
   bool Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t blocks = s_.SourceBlocks(), panels = s_.Panels();
-    const auto make = [&](int64_t index, int worker, float* to) {
+    const auto make = [&](int64_t index, int worker, float* numbers) {
       const DataScratch scratch = Scratch(worker);
       MakeBlock(s_.windows_, s_.grids_, source_, {index / blocks, s_.sources_, index % blocks}, scratch.lines,
-                scratch.slab, to);
+                scratch.slab, numbers + index * BlockFloats(s_.grids_));
     };
-    const EveryBlock::Run windows(s_.sources_at_points_, ledger, workspace, serial, make);
+    const packing::CommonNumbers::Run windows(s_.sources_at_points_, ledger, workspace, make);
+    windows.Begin(serial);
     exec::ParallelFor(p_.geometry.groups * panels, serial, [&](int64_t index, int worker) {
       const int64_t first = index % panels * s_.PanelChannels();
       const Panel panel{index / panels, first, std::min(s_.PanelChannels(), s_.results_ - first)};
       const DataScratch scratch = Scratch(worker);
-      Multiply(panel, windows.Of(worker, make), scratch);
+      Multiply(panel, windows.Of(worker), scratch);
       for (int64_t v = 0; v < panel.vectors(); ++v) {
         TransformBack(panel, v, scratch);
         Store(panel, v, scratch);

@@ -10,9 +10,9 @@
 
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/data_step.h"
-#include "conv/few_tiles/every_block.h"
 #include "conv/few_tiles/tile_grid.h"
 #include "conv/few_tiles/tile_numbers.h"
+#include "conv/packing/common_numbers.h"
 
 namespace canopy::conv::few_tiles {
 
@@ -55,7 +55,7 @@ class DataStep : public Step {
   std::vector<TileNumbers> windows_;
   std::vector<std::vector<ResultOffsets>> offsets_;  // of each part's tiles
   double work_ = 0;
-  EveryBlock sources_at_points_;
+  packing::CommonNumbers sources_at_points_;
   channel_lanes::DataStep direct_;  // for what is not finite
   int scratch_handle_ = -1, found_handle_ = -1;
 };

@@ -33,18 +33,19 @@ class WeightsRun {
   bool Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups, panels = s_.Panels(), outputs = s_.OutputBlocks();
-    const auto make = [&](int64_t index, int worker, float* to) {
+    const auto make = [&](int64_t index, int worker, float* numbers) {
       const WeightsScratch scratch = Scratch(worker);
       MakeBlock(s_.tiles_, s_.grids_, output_, {index / outputs, s_.outputs_, index % outputs}, scratch.lines,
-                scratch.slab, to);
+                scratch.slab, numbers + index * BlockFloats(s_.grids_));
     };
-    const EveryBlock::Run tiles(s_.outputs_at_points_, ledger, workspace, serial, make);
+    const packing::CommonNumbers::Run tiles(s_.outputs_at_points_, ledger, workspace, make);
+    tiles.Begin(serial);
     const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
     exec::ParallelFor(groups * panels * jobs, serial, [&](int64_t index, int worker) {
       const int64_t first = index % jobs * s_.outputs_a_job_;
       const Block block{index / jobs / panels, index / jobs % panels, first,
                         std::min(s_.outputs_a_job_, s_.outputs_ - first)};
-      Job(block, tiles.Of(worker, make), Scratch(worker));
+      Job(block, tiles.Of(worker), Scratch(worker));
     });
     return nonfinite_->load(std::memory_order_relaxed) == 0;
   }

@@ -11,9 +11,9 @@
 
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/weights_step.h"
-#include "conv/few_tiles/every_block.h"
 #include "conv/few_tiles/tile_grid.h"
 #include "conv/few_tiles/tile_numbers.h"
+#include "conv/packing/common_numbers.h"
 
 namespace canopy::conv::few_tiles {
 
@@ -52,7 +52,7 @@ class WeightsStep : public Step {
   std::vector<TileGrid> grids_;  // of each part
   std::vector<TileNumbers> windows_, tiles_;
   double work_ = 0;
-  EveryBlock outputs_at_points_;
+  packing::CommonNumbers outputs_at_points_;
   channel_lanes::WeightsStep direct_;  // for what is not finite
   int scratch_handle_ = -1, found_handle_ = -1;
 };

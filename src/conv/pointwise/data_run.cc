@@ -26,33 +26,33 @@ constexpr int64_t kInPlaceTiles = 4;  // of a plane, from where on results of ma
 // of all images.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
-          float* weights)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch)
       : s_(step),
         p_(problem),
         b_(buffers),
         scratch_(scratch),
-        weights_(weights),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
 
-  void Run() const {
+  void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const int64_t pieces = s_.cut_.pieces.count(), blocks = p_.geometry.groups * s_.cut_.blocks;
     const bool serial = s_.cut_.work < kSerialWork;
     const auto scratch = [&](int worker) { return s_.ScratchAt(scratch_.Of(worker), nullptr); };
-    if (weights_ != nullptr) {
-      const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_);
-      exec::ParallelFor(blocks * chunks, serial, [&](int64_t index, int worker) {
-        const Block block = BlockAt(index / chunks);
-        const int64_t c = index % chunks * s_.chunk_;
-        PackRows(block, c, scratch(worker), weights_ + PackedOffset(block, c));
-      });
-    }
+    const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_);
+    const auto pack = [&](int64_t index, int worker, float* packed) {
+      const Block block = BlockAt(index / chunks);
+      const int64_t c = index % chunks * s_.chunk_;
+      PackRows(block, c, scratch(worker), packed + PackedOffset(block, c));
+    };
+    const packing::CommonNumbers::Run weights(s_.weights_, ledger, workspace, pack);
+    weights.Begin(serial);
     exec::ParallelFor(blocks * pieces, serial, [&](int64_t index, int worker) {
-      Job(BlockAt(index / pieces), index % pieces, scratch(worker));
+      DataScratch own = scratch(worker);
+      own.packed = weights.Of(worker);
+      Job(BlockAt(index / pieces), index % pieces, own);
     });
   }
 
@@ -79,8 +79,9 @@ class DataRun {
   void Job(const Block& block, int64_t piece, const DataScratch& scratch) const {
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
-      const float* weights = weights_ != nullptr ? weights_ + PackedOffset(block, c) : scratch.weights;
-      if (weights_ == nullptr) PackRows(block, c, scratch, scratch.weights);
+      const bool packed = scratch.packed != nullptr;
+      if (!packed) PackRows(block, c, scratch, scratch.weights);
+      const float* weights = packed ? scratch.packed + PackedOffset(block, c) : scratch.weights;
       ForEachPanel(piece, scratch, [&](const Panel& panel) {
         Multiply(block, panel, c, weights, ComingAfter(block, piece, panel, c), scratch);
       });
@@ -357,7 +358,6 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   plan::Shares scratch_;
-  float* weights_;  // of all jobs, or nullptr
   LineReader source_, weight_;
   PairReader source_pairs_, weight_pairs_;  // with dot products
   LineWriter result_;
@@ -365,8 +365,7 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  float* weights = weights_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, weights_handle_)) : nullptr;
-  DataRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), weights).Run();
+  DataRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_)).Run(ledger, workspace);
 }
 
 }  // namespace canopy::conv::pointwise

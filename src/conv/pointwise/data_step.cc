@@ -32,7 +32,7 @@ constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much ove
 constexpr int64_t kMostJobsAThread = 8;   // are more than even
 constexpr int64_t kLeastTiles = 2;        // of a piece that threads share
 constexpr int64_t kStreamedSources = 32;  // beyond, products take longer than reading the lines that are written
-constexpr int64_t kMostPackedBytes = int64_t{17} << 19;
+constexpr int64_t kMostPackedFloats = int64_t{17} << 17;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;          // of the tiles, operands in the L2
@@ -88,10 +88,12 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     const Cut other = MakeCut(g, most_rows);
     if (other.work < cut_.work) cut_ = other;
   }
-  if (cut_.packed_once) {
-    weights_handle_ = ledger->Book("packed weights", PackedBytes(g));
-  }
   ShareOut(g);
+  if (cut_.packed_once) {
+    const double work = kWorkAPackedWeight * static_cast<double>(g.groups * source_channels_ * result_channels_);
+    weights_ = packing::CommonNumbers("packed weights", g.groups * cut_.blocks * CeilDiv(source_channels_, chunk_),
+                                      PackedFloats(g), work / std::max(1.0, cut_.work), ledger);
+  }
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
@@ -119,7 +121,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   const bool in_one_row = spread_ || plane_ < kSmallPlane || plane_ % vector != 0;
   cut.pieces = in_one_row ? packing::Pieces(1, g.batch * plane_, most, multiple)
                           : packing::Pieces(g.batch, plane_, most, multiple);
-  cut.packed_once = cut.pieces.count() > 1 && PackedBytes(g) <= kMostPackedBytes;
+  cut.packed_once = cut.pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
   cut.work = Estimate(g, cut);
   return cut;
 }
@@ -156,8 +158,8 @@ int64_t DataStep::WholeRows(const Geometry& g) const {
   return std::lcm(std::max<int64_t>(1, g.output_size[2]), tiles_[0].lanes);
 }
 
-int64_t DataStep::PackedBytes(const Geometry& g) const {
-  return g.groups * result_channels_ * Terms(source_channels_) * static_cast<int64_t>(sizeof(float));
+int64_t DataStep::PackedFloats(const Geometry& g) const {
+  return g.groups * result_channels_ * Terms(source_channels_);
 }
 
 double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
@@ -196,7 +198,7 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   DataScratch scratch;
-  const bool packed = weights_handle_ >= 0;
+  const bool packed = weights_.exist();
   scratch.weights = carver.Take<float>(packed ? 0 : cut_.block * Terms(chunk_));
   scratch.pixels = carver.Take<float>(panel_ * Terms(chunk_));
   scratch.results = carver.Take<float>(piece_lanes() * cut_.block);
@@ -212,7 +214,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(cut_.pieces.pixels) + " pixels, blocks of " + std::to_string(cut_.block) +
          " result channels, chunks of " + std::to_string(chunk_) + " source channels, tile " + std::to_string(rows()) +
-         "x" + std::to_string(lanes()) + (weights_handle_ >= 0 ? ", weights packed once" : "") +
+         "x" + std::to_string(lanes()) + (weights_.exist() ? ", weights packed once" : "") +
          (streams_ ? ", results past the caches" : "") + (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 

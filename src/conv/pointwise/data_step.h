@@ -10,6 +10,7 @@
 #include <string>
 
 #include "conv/algorithm.h"
+#include "conv/packing/common_numbers.h"
 #include "conv/packing/planes.h"
 #include "conv/packing/weight_panels.h"
 #include "conv/pointwise/unfolded.h"
@@ -19,10 +20,11 @@ namespace canopy::conv::pointwise {
 
 // One thread's working memory.
 struct DataScratch {
-  float* weights;  // [row panel][term][row], unless packed for all jobs
-  float* pixels;   // [term][pixel]: one panel
-  float* results;  // [result channel][pixel of the piece]: what is not written where it belongs
-  float* line;     // a row of the result, where it is spread
+  const float* packed = nullptr;  // weights of all jobs, where they are packed once
+  float* weights;                 // [row panel][term][row], else
+  float* pixels;                  // [term][pixel]: one panel
+  float* results;                 // [result channel][pixel of the piece]: what is not written where it belongs
+  float* line;                    // a row of the result, where it is spread
   packing::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* result_offsets;
@@ -56,7 +58,7 @@ class DataStep : public Step {
   double Estimate(const Geometry& geometry, const Cut& cut) const;
   void ShareOut(const Geometry& geometry);
   int64_t WholeRows(const Geometry& geometry) const;
-  int64_t PackedBytes(const Geometry& geometry) const;      // of all weights
+  int64_t PackedFloats(const Geometry& geometry) const;     // of all weights
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
   int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }
   // Whether tiles over two images are read and written where they stand.
@@ -86,7 +88,8 @@ class DataStep : public Step {
   int64_t chunk_ = 1;  // source channels packed at a time
   int64_t panel_ = 1;  // pixels packed at a time: a few tiles side by side
   Cut cut_;
-  int scratch_handle_ = -1, weights_handle_ = -1;  // the latter where weights are packed for all jobs
+  packing::CommonNumbers weights_;  // where they are packed for all jobs
+  int scratch_handle_ = -1;
 };
 
 }  // namespace canopy::conv::pointwise

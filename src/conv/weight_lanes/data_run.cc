@@ -10,19 +10,13 @@
 #include "exec/pool.h"
 
 namespace canopy::conv::weight_lanes {
-namespace {
-
-constexpr int64_t kTermsAJob = 32;  // of output, packed
-
-}  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, float* packed, plan::Shares scratch)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch)
       : s_(step),
         p_(problem),
-        packed_(packed),
         scratch_(scratch),
         output_(buffers.output, p_.output.dtype, p_.rule),
         weight_(buffers.weight, p_.weight.dtype, p_.rule),
@@ -32,15 +26,17 @@ class DataRun {
     in_place_ = s_.batch_ == 1 && calls() == 1 && s_.dot_rate_ == 0 && output_.Direct(0, 1) != nullptr;
   }
 
-  void Run() const {
+  void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.work_ < kSerialWork;
-    const int64_t groups = p_.geometry.groups;
-    if (!in_place_) {
-      const int64_t jobs = base::CeilDiv(s_.Terms(s_.output_channels_), kTermsAJob);
-      exec::ParallelFor(groups * jobs, serial, [&](int64_t index, int) { PackOutput(index / jobs, index % jobs); });
-    }
-    exec::ParallelFor(groups * s_.blocks_.count(), serial, [&](int64_t index, int worker) {
-      Job(s_.blocks_.At(index), s_.ScratchAt(scratch_.Of(worker), nullptr));
+    const auto pack = [&](int64_t index, int, float* packed) {
+      PackOutput(index / s_.OutputParts(), index % s_.OutputParts(), packed);
+    };
+    const packing::CommonNumbers::Run output(s_.output_, ledger, workspace, pack);
+    if (!in_place_) output.Begin(serial);
+    exec::ParallelFor(p_.geometry.groups * s_.blocks_.count(), serial, [&](int64_t index, int worker) {
+      DataScratch scratch = s_.ScratchAt(scratch_.Of(worker), nullptr);
+      if (!in_place_) scratch.output = output.Of(worker);
+      Job(s_.blocks_.At(index), scratch);
     });
   }
 
@@ -58,12 +54,12 @@ class DataRun {
   }
 
   // packed[group][call][term][row of the call]: a call's factors are read in the order in which they stand.
-  void PackOutput(int64_t group, int64_t job) const {
-    const int64_t terms = s_.Terms(s_.output_channels_), first = job * kTermsAJob;
-    const int64_t count = std::min(terms - first, kTermsAJob);
+  void PackOutput(int64_t group, int64_t part, float* packed) const {
+    const int64_t terms = s_.Terms(s_.output_channels_), first = part * DataStep::kTermsAPart;
+    const int64_t count = std::min(terms - first, DataStep::kTermsAPart);
     for (int64_t call = 0; call < calls(); ++call) {
       const Rows of = RowsOf(call);
-      PackRows(group, {first, count}, of, packed_ + group * terms * rows() + of.first * terms + first * of.count);
+      PackRows(group, {first, count}, of, packed + group * terms * rows() + of.first * terms + first * of.count);
     }
   }
 
@@ -172,7 +168,7 @@ class DataRun {
     operands.runs = &run;
     operands.run_count = 1;
     operands.a = in_place_ ? output_.Direct(channel * p_.output.strides[1], 1)
-                           : packed_ + block.group * s_.Terms(s_.output_channels_) * rows();
+                           : scratch.output + block.group * s_.Terms(s_.output_channels_) * rows();
     operands.a_step = p_.output.strides[1];
     operands.b_copy = scratch.weights;
     operands.b_copy_step = panel;
@@ -289,7 +285,6 @@ class DataRun {
 
   const DataStep& s_;
   const ConvProblem& p_;
-  float* packed_;
   plan::Shares scratch_;
   LineReader output_, weight_;
   PairReader output_pairs_, weight_pairs_;  // with dot products
@@ -299,9 +294,7 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  DataRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, output_handle_)),
-          ledger.FetchEach(workspace, scratch_handle_))
-      .Run();
+  DataRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_)).Run(ledger, workspace);
 }
 
 }  // namespace canopy::conv::weight_lanes

@@ -34,6 +34,7 @@ constexpr double kWorkAJob = 400;
 constexpr double kWorkAPixel = 4;  // of output, copied alone
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkACopiedOutput = 2;  // one element, a few pixels at a time
 
 }  // namespace
 
@@ -53,8 +54,9 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   work_ = Estimate(problem);
   blocks_.ShareOut(g.groups);
   unit_ = std::min(blocks_.channels(), std::clamp<int64_t>(kTurnedFloats / (taps_ * positions()), 1, kMostUnit));
-  output_handle_ = ledger->Book("output channels side by side", g.groups * Terms(output_channels_) * batch_ * pixels_ *
-                                                                    static_cast<int64_t>(sizeof(float)));
+  const int64_t floats = g.groups * Terms(output_channels_) * batch_ * pixels_;
+  output_ = packing::CommonNumbers("output channels side by side", g.groups * OutputParts(), floats,
+                                   kWorkACopiedOutput * static_cast<double>(floats) / std::max(1.0, work_), ledger);
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
@@ -91,6 +93,8 @@ double DataStep::Estimate(const ConvProblem& problem) const {
           (whole_ ? rows * outputs * kWorkAPixel : added) +
           chunks * (rows * vectors * kWorkATileVector + calls * panels * kWorkATileCall));
 }
+
+int64_t DataStep::OutputParts() const { return CeilDiv(Terms(output_channels_), kTermsAPart); }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);

@@ -13,6 +13,7 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
+#include "conv/packing/common_numbers.h"
 #include "conv/weight_lanes/blocks.h"
 #include "conv/weight_lanes/shifts.h"
 
@@ -20,10 +21,11 @@ namespace canopy::conv::weight_lanes {
 
 // One thread's working memory.
 struct DataScratch {
-  float* weights;   // [term][lane]: a copied panel, or a block where weights must be converted
-  float* products;  // [image][position][lane]
-  float* turned;    // [tap, input channel of a unit][position]
-  float* sums;      // [input channel of a unit][...]
+  const float* output = nullptr;  // channels side by side, unless they are multiplied where they stand
+  float* weights;                 // [term][lane]: a copied panel, or a block where weights must be converted
+  float* products;                // [image][position][lane]
+  float* turned;                  // [tap, input channel of a unit][position]
+  float* sums;                    // [input channel of a unit][...]
   float* line;
   int64_t* result_offsets;  // of every output pixel among the products
   int64_t* turned_offsets;  // of every lane of a unit
@@ -49,7 +51,10 @@ class DataStep : public Step {
   // Of an image's products.
   int64_t positions() const { return summed_ ? 1 : base::RoundUp(shifts_.run, 16); }
   int64_t sum_floats() const { return base::RoundUp(shifts_.floats(), 4); }  // of a channel
+  int64_t OutputParts() const;                                               // that a group's output is copied in
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
+
+  static constexpr int64_t kTermsAPart = 32;
 
   Shifts shifts_;
   double dot_rate_ = 0;  // 0: FP32 multiply-adds
@@ -58,9 +63,10 @@ class DataStep : public Step {
   int64_t batch_ = 0, pixels_ = 0, taps_ = 1;
   int64_t output_channels_ = 0;  // of a group
   Blocks blocks_;
-  int64_t chunk_ = 1;  // output channels of a product
-  int64_t unit_ = 1;   // input channels whose products are transposed together
-  int scratch_handle_ = -1, output_handle_ = -1;
+  int64_t chunk_ = 1;              // output channels of a product
+  int64_t unit_ = 1;               // input channels whose products are transposed together
+  packing::CommonNumbers output_;  // channels side by side
+  int scratch_handle_ = -1;
   double work_ = 0;
 };
 

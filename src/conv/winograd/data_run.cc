@@ -34,7 +34,7 @@ class DataRun {
         p_(problem),
         b_(buffers),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
-        kernels_(s_.block_units_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_)) : nullptr),
+        kernels_(s_.kernels_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_)) : nullptr),
         windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
         product_(s_.small() ? kernels::WinogradProduct() : nullptr),
         found_(*static_cast<int32_t*>(ledger.Fetch(workspace, s_.found_handle_))),
@@ -44,15 +44,19 @@ class DataRun {
         serial_(s_.work_ < kSerialWork) {}
 
   // Whether every result is finite.
-  bool Run() {
+  bool Run(const plan::WorkspaceLedger& ledger, void* workspace) {
     found_ = 0;
     for (int64_t point = 0; point < t_.points(); ++point) without_[point] = t_.KindsWithout(t_.PointAt(point));
     for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
-    const int64_t boxes = s_.boxes_.count(), batch = s_.batch_boxes_ > 0 ? s_.batch_boxes_ : boxes;
+    if (windows_ == nullptr) {
+      ComputeBoxes(ledger, workspace);
+      return found_ == 0;
+    }
+    const int64_t boxes = s_.boxes_.count(), batch = s_.batch_boxes_;
     const int64_t units = s_.units(p_.geometry);
     for (int64_t box = 0; box < boxes; box += batch) {
       const int64_t count = std::min(batch, boxes - box);
-      if (windows_ != nullptr) TransformWindows(box, count);
+      TransformWindows(box, count);
       if (s_.own_units_) {
         ComputeOwnUnits(box, count);
         continue;
@@ -64,7 +68,7 @@ class DataRun {
       for (int64_t unit = 0; unit < units; unit += s_.block_units_) {
         const int64_t unit_count = std::min(s_.block_units_, units - unit);
         if (box == 0 || units > s_.block_units_) TransformKernels(unit, unit_count);
-        windows_ != nullptr ? ComputePanels(box, count, unit, unit_count) : ComputeBoxes();
+        ComputePanels(box, count, unit, unit_count);
       }
     }
     return found_ == 0;
@@ -135,7 +139,14 @@ class DataRun {
   int64_t Results(const Box& box, int axis) const { return s_.Results(box, axis).count; }
 
   // All channels box by box.
-  void ComputeBoxes() const {
+  void ComputeBoxes(const plan::WorkspaceLedger& ledger, void* workspace) const {
+    const int64_t chunks = base::CeilDiv(s_.source_channels_, kKernelChunk);
+    const auto make = [&](int64_t part, int worker, float* numbers) {
+      kernel_maker_.MakeChunk(part / chunks, part % chunks * kKernelChunk, Scratch(worker),
+                              numbers + part / chunks * s_.unit_floats());
+    };
+    const packing::CommonNumbers::Run all_kernels(s_.kernels_of_all_, ledger, workspace, make);
+    all_kernels.Begin(serial_);
     const int64_t boxes = s_.boxes_.count(), panels = s_.panels_.blocks(), groups = p_.geometry.groups;
     // Boxes of one place have the same lists, which take a good part of the time where there are few products: then
     // images, and groups, come one after another. Else what neighbours share of their windows is worth more.
@@ -146,9 +157,10 @@ class DataRun {
       const Box box =
           few ? s_.boxes_.AtByPlace(index / images / groups * images + index % images) : s_.boxes_.At(index % boxes);
       const DataScratch scratch = Scratch(worker);
+      const float* kernels = all_kernels.Of(worker);
       TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
       for (int64_t panel = 0; panel < panels; ++panel) {
-        ComputePanel(group, panel, box, scratch.windows, kernels_ + (group * panels + panel) * s_.unit_floats(),
+        ComputePanel(group, panel, box, scratch.windows, kernels + (group * panels + panel) * s_.unit_floats(),
                      scratch);
       }
     });
@@ -345,8 +357,8 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   plan::Shares scratch_;
-  float* kernels_;                                         // nullptr: each job has its own
-  float* windows_;                                         // likewise
+  float* kernels_;                                         // of some units at once, or nullptr
+  float* windows_;                                         // of some boxes, or nullptr: each job has its own
   std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
   kernels::WinogradProductFn product_;                     // or nullptr: tiles of the panel
   int32_t& found_;
@@ -358,7 +370,8 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  if (!DataRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
+  DataRun run(*this, problem, buffers, ledger, workspace);
+  if (!run.Run(ledger, workspace)) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::winograd

@@ -74,7 +74,11 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   panels_ = packing::LanePanels(result_channels_, 1);
   ChooseTiling(g);
   ChooseCut(g);
-  if (block_units_ > 0) {
+  if (batch_boxes_ == 0) {
+    const double work = KernelWork() * static_cast<double>(g.groups);
+    kernels_of_all_ = packing::CommonNumbers("transformed kernels", units(g) * CeilDiv(source_channels_, kKernelChunk),
+                                             units(g) * unit_floats(), work / std::max(1.0, work_), ledger);
+  } else if (block_units_ > 0) {
     kernels_handle_ = ledger->Book("transformed kernels", block_units_ * unit_floats() * int64_t{sizeof(float)});
   }
   if (batch_boxes_ > 0) {
@@ -285,7 +289,7 @@ double DataStep::TensorBytes(const Geometry& g) const {
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {
-  const double points = static_cast<double>(tiling_.points()), terms = static_cast<double>(tiling_.terms());
+  const double points = static_cast<double>(tiling_.points());
   const double sources = static_cast<double>(padded_sources_), vectors = panels_.work();
   const double lanes = vectors * kWorkLanes;
   const double positions = static_cast<double>(g.batch * result_size_[0] * result_size_[1] * result_size_[2]);
@@ -317,16 +321,20 @@ double DataStep::EstimateWork(const Geometry& g) const {
       sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
   const double store = result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore;
   const double results = lanes * (positions * store + tiles * phases * share * kWorkATileElem);
-  const double weights =
-      sources * lanes *
-      (static_cast<double>(weight_.taps) * kWorkAPackedWeight + terms * phases * share * kWorkAKernelElem);
   const auto by_channels = [](const Operand& operand) { return operand.strides[1] == 1 && operand.strides[4] != 1; };
   const int64_t runs = (by_channels(source_) ? CeilDiv(source_channels_, kSlabChannels) : 0) +
                        (by_channels(result_) ? panels_.blocks() : 0);
   const double moves = positions * static_cast<double>(runs) * kWorkARun;
   const double listed = box_tiles * (windows_a_tile * static_cast<double>(tiling_.window()) +
                                      static_cast<double>(tiling_.tile()) * phases);
-  return (products + window_work + results + weights + moves) * static_cast<double>(g.groups) + listed * kWorkAListed;
+  return (products + window_work + results + KernelWork() + moves) * static_cast<double>(g.groups) +
+         listed * kWorkAListed;
+}
+
+double DataStep::KernelWork() const {
+  const double points = static_cast<double>(tiling_.terms() * tiling_.phases() * tiling_.points()) / kWorkPoints;
+  return static_cast<double>(padded_sources_) * panels_.work() * kWorkLanes *
+         (static_cast<double>(weight_.taps) * kWorkAPackedWeight + points * kWorkAKernelElem);
 }
 
 int64_t DataStep::SlabPixels(const packing::Extent4& box) const {

@@ -25,6 +25,7 @@
 #include "conv/algorithm.h"
 #include "conv/channel_lanes/data_step.h"
 #include "conv/packing/boxes.h"
+#include "conv/packing/common_numbers.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/weight_panels.h"
 #include "conv/winograd/tiling.h"
@@ -90,6 +91,7 @@ class DataStep : public Step {
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
   double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
+  double KernelWork() const;  // of a group
   int64_t SlabPixels(const packing::Extent4& box) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
@@ -149,7 +151,8 @@ class DataStep : public Step {
   bool own_units_ = false;   // each thread transforms one for itself, `block_units_` are as many as threads
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   double work_ = 0;
-  channel_lanes::DataStep direct_;  // for what is not finite
+  channel_lanes::DataStep direct_;         // for what is not finite
+  packing::CommonNumbers kernels_of_all_;  // where windows are in each job
   int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;
 };
 
