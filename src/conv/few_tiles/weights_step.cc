@@ -15,7 +15,7 @@ using base::CeilDiv;
 using base::RoundUp;
 using kernels::kFewTilesLanes;
 
-constexpr int64_t kLeastOutputsAJob = 128, kJobsAThread = 4;
+constexpr int64_t kLeastOutputsAJob = 128, kFewestOutputsAJob = 32, kJobsAThread = 4;
 
 // In units of Step::Work.
 constexpr double kWorkAGradientVector = 290;  // transforming the gradients of a vector of channels back
@@ -46,11 +46,13 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
-// Changes no sum.
+// Changes no sum. Each job transforms its panel's windows again.
 int64_t WeightsStep::OutputsAJob(int64_t groups) const {
-  const int64_t jobs = kJobsAThread * exec::ThreadCount(), panels = groups * Panels();
-  const int64_t most = base::CeilDiv(outputs_, base::CeilDiv(jobs, panels));
-  return std::max(kLeastOutputsAJob, base::RoundUp(most, kFewTilesLanes));
+  const int64_t threads = exec::ThreadCount(), panels = groups * Panels();
+  const int64_t least = panels < threads ? kFewestOutputsAJob : kLeastOutputsAJob;
+  const int64_t most =
+      base::CeilDiv(outputs_, base::CeilDiv(panels < threads ? threads : kJobsAThread * threads, panels));
+  return std::max(least, base::RoundUp(most, kFewTilesLanes));
 }
 
 double WeightsStep::Estimate(const ConvProblem& problem) const {
