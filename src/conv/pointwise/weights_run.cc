@@ -37,11 +37,21 @@ class WeightsRun {
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         partial_(partial) {}
 
-  void Run() const {
+  void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.cut_.work < kSerialWork;
     const int64_t blocks = s_.cut_.jobs(p_.geometry.groups), segments = s_.cut_.segments;
-    exec::ParallelFor(blocks * segments, serial,
-                      [&](int64_t index, int worker) { Job(index / segments, index % segments, ScratchOf(worker)); });
+    const auto load = [&](int64_t part, int worker, float* slabs) {
+      const int64_t lane_blocks = s_.cut_.panels.blocks();
+      LoadLanes({part / lane_blocks, 0, 0, part % lane_blocks}, SpanAt(0), ScratchOf(worker).lines,
+                slabs + part * s_.SlabFloats());
+    };
+    const packing::CommonNumbers::Run lanes(s_.lanes_, ledger, workspace, load);
+    lanes.Begin(serial);
+    exec::ParallelFor(blocks * segments, serial, [&](int64_t index, int worker) {
+      WeightsScratch scratch = ScratchOf(worker);
+      scratch.all_lanes = lanes.Of(worker);
+      Job(index / segments, index % segments, scratch);
+    });
     if (segments > 1) {
       const int64_t parts = base::CeilDiv(s_.cut_.block, kRowsASum);
       exec::ParallelFor(blocks * parts, serial, [&](int64_t index, int worker) {
@@ -103,7 +113,12 @@ class WeightsRun {
   void AddPiece(const Block& block, const Span& span, const Span& next, bool accumulate, float* tiles,
                 const WeightsScratch& scratch) const {
     const packing::LanePanels& panels = s_.cut_.panels;
-    LoadLanes(block, span, scratch);
+    const float* slab = scratch.lanes;
+    if (scratch.all_lanes != nullptr) {
+      slab = scratch.all_lanes + (block.group * panels.blocks() + block.lanes) * s_.SlabFloats();
+    } else {
+      LoadLanes(block, span, scratch.lines, scratch.lanes);
+    }
     const Rows rows = RowsOf(block, span, scratch);
     kernels::GatherRun* runs = scratch.runs;
     const int64_t terms = s_.Terms(span.pixels);
@@ -124,7 +139,7 @@ class WeightsRun {
         scratch.row_offsets[r] = r * (copied ? s_.copied_stride() : rows.stride);
         scratch.result_offsets[r] = r * panels.block_lanes();
       }
-      operands.b = scratch.lanes + panel * terms * panels.panel_lanes();
+      operands.b = slab + panel * terms * panels.panel_lanes();
       const packing::RowPanels row_panels(block.rows, by_rows.most_rows);
       const bool asks_for_lanes = panel == std::max<int64_t>(0, panel_count - 2);
       for (int64_t p = 0; p < row_panels.count(); p += operands.panels) {
@@ -142,9 +157,9 @@ class WeightsRun {
     }
   }
 
-  // Fills scratch.lanes[image][panel][term][lane].
-  void LoadLanes(const Block& block, const Span& span, const WeightsScratch& scratch) const {
-    if (s_.dot_rate_ > 0) return LoadLanePairs(block, span, scratch);
+  // Fills slab_at[image][panel][term][lane].
+  void LoadLanes(const Block& block, const Span& span, const packing::SlabScratch& lines, float* slab_at) const {
+    if (s_.dot_rate_ > 0) return LoadLanePairs(block, span, lines, slab_at);
     const packing::LanePanels& panels = s_.cut_.panels;
     packing::SlabShape slab;
     slab.images = 1;
@@ -154,30 +169,30 @@ class WeightsRun {
     slab.panel = panels.panel_lanes();
     for (int64_t n = 0; n < span.images; ++n) {
       slab.first_image = span.image + n;
-      float* to = scratch.lanes + n * span.pixels * panels.block_lanes();
+      float* to = slab_at + n * span.pixels * panels.block_lanes();
       if (s_.unfolded_) {
         const Range pixels{slab.first_image * s_.pieces_.plane + span.first, span.pixels};
-        s_.input_.FetchLanes(lanes_, {slab.first_channel, slab.channels}, pixels, slab.panel, scratch.lines, to);
+        s_.input_.FetchLanes(lanes_, {slab.first_channel, slab.channels}, pixels, slab.panel, lines, to);
       } else {
-        packing::LoadSlab(lanes_, lanes_operand_, slab, scratch.lines, to);
+        packing::LoadSlab(lanes_, lanes_operand_, slab, lines, to);
       }
     }
   }
 
-  void LoadLanePairs(const Block& block, const Span& span, const WeightsScratch& scratch) const {
+  void LoadLanePairs(const Block& block, const Span& span, const packing::SlabScratch& lines, float* slab_at) const {
     const packing::LanePanels& panels = s_.cut_.panels;
     const int64_t width = panels.panel_lanes(), channels = panels.channels(block.lanes);
     const int64_t terms = s_.Terms(span.pixels);
-    for (int64_t i = 0; i < terms; ++i) scratch.lines.offsets[i] = i * width;
+    for (int64_t i = 0; i < terms; ++i) lines.offsets[i] = i * width;
     for (int64_t n = 0; n < span.images; ++n) {
-      float* image = scratch.lanes + n * terms * panels.block_lanes();
+      float* image = slab_at + n * terms * panels.block_lanes();
       for (int64_t c = 0, count; c < channels; c += count) {
         count = std::min({packing::kLines, channels - c, width - c % width});
         int64_t between;
-        const float* from = LanePairs(FirstLane(block) + c, count, {span.image + n, 1, span.first, span.pixels},
-                                      scratch.lines.lines, &between);
+        const float* from =
+            LanePairs(FirstLane(block) + c, count, {span.image + n, 1, span.first, span.pixels}, lines.lines, &between);
         kernels::Lines().transpose(from, between, count, terms, image + c / width * terms * width + c % width,
-                                   scratch.lines.offsets);
+                                   lines.offsets);
       }
     }
   }
@@ -334,7 +349,7 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = cut_.segments > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial).Run();
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial).Run(ledger, workspace);
 }
 
 }  // namespace canopy::conv::pointwise

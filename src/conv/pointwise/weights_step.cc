@@ -36,10 +36,11 @@ constexpr double kWorkAPairedElem = 0.6;  // likewise, with its neighbour
 constexpr double kWorkAStride = 1;        // more where elements lie apart
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkACopiedElem = 0.1;  // pairs; most can be read in place
-constexpr double kWorkAStore = 1;
-constexpr double kWorkAPartial = 0.2;   // clearing and adding one partial result
-constexpr double kWorkATileVector = 2;  // adding to one vector of a result
-constexpr double kWorkAFarVector = 3;   // that is not in the L2
+constexpr double kWorkAStore = 1.5;       // transposing one result
+constexpr double kWorkARowStore = 0.8;    // storing one whose neighbours are a row's
+constexpr double kWorkAPartial = 0.2;     // clearing and adding one partial result
+constexpr double kWorkATileVector = 2;    // adding to one vector of a result
+constexpr double kWorkAFarVector = 3;     // that is not in the L2
 constexpr double kWorkATileCall = 60;
 
 constexpr double kUnevenness = 0.25;  // of a job: what a thread, if there are several, waits for another at the end
@@ -69,6 +70,11 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
     partial_handle_ =
         ledger->Book("partial weight gradients",
                      cut_.jobs(g.groups) * cut_.segments * cut_.tiles_floats() * static_cast<int64_t>(sizeof(float)));
+  }
+  if (pieces_.count() == 1 && cut_.blocks > 1) {
+    const int64_t parts = g.groups * cut_.panels.blocks(), floats = parts * SlabFloats();
+    lanes_ = packing::CommonNumbers("transposed channels", parts, floats,
+                                    LaneWork() * static_cast<double>(floats) / std::max(1.0, cut_.work), ledger);
   }
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
@@ -118,28 +124,32 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
-  const double element = (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (unfolded_ ? kWorkAStride : 0);
   const double copied = rows_in_place_ ? 0 : dot_rate_ > 0 ? kWorkACopiedElem : kWorkAConvertedElem;
   const double rows = static_cast<double>(cut.row_channels), vectors = cut.panels.work();
   const double vector = cut.tiles_floats() > kLeastRows * kLeastLanes ? kWorkAFarVector : kWorkATileVector;
+  const double store = outputs_are_lanes ? kWorkAStore : kWorkARowStore;
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors *
                        kWorkLanes / static_cast<double>(cut.panels.panel_lanes());
   const double products =
       dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
   cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadWorkOfARow() * kWorkALoad) +
-             pixels * vectors * kWorkLanes * blocks * element +
+             pixels * vectors * kWorkLanes * (pieces > 1 ? blocks : 1) * LaneWork() +
              pixels * rows * (lane_blocks * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * vector +
-             rows * vectors * kWorkLanes * (kWorkAStore + static_cast<double>(cut.segments - 1) * kWorkAPartial);
+             rows * vectors * kWorkLanes * (store + static_cast<double>(cut.segments - 1) * kWorkAPartial);
   cut.work *= static_cast<double>(g.groups);
   return cut;
+}
+
+double WeightsStep::LaneWork() const {
+  return (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (unfolded_ ? kWorkAStride : 0);
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
-  scratch.lanes = carver.Take<float>(images_ * Terms(pieces_.pixels) * cut_.panels.block_lanes());
+  scratch.lanes = carver.Take<float>(lanes_.exist() ? 0 : SlabFloats());
   scratch.rows = carver.Take<float>(crowded_         ? kernels::GatherTiles::kMostRows * copied_stride()
                                     : rows_in_place_ ? 0
                                                      : images_ * Terms(pieces_.pixels) * cut_.block);

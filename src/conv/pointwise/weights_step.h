@@ -9,6 +9,7 @@
 #include <string>
 
 #include "conv/algorithm.h"
+#include "conv/packing/common_numbers.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/planes.h"
 #include "conv/packing/slab.h"
@@ -18,10 +19,11 @@ namespace canopy::conv::pointwise {
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* lanes;  // a slab in panels
-  float* rows;   // copies of rows, where they cannot be read in place
-  float* sums;   // [row][lane], where they are no partial ones
-  float* tiles;  // sums of later runs of pieces, likewise
+  const float* all_lanes = nullptr;  // slabs of all jobs, where there is one piece
+  float* lanes;                      // a slab in panels, else
+  float* rows;                       // copies of rows, where they cannot be read in place
+  float* sums;                       // [row][lane], where they are no partial ones
+  float* tiles;                      // sums of later runs of pieces, likewise
   packing::SlabScratch lines;
   int64_t* row_offsets;
   int64_t* result_offsets;
@@ -64,6 +66,8 @@ class WeightsStep : public Step {
   // From row to row where rows are copied a tile at a time: those do not crowd a set of the cache.
   int64_t copied_stride() const { return pieces_.pixels + 16; }
   int64_t Terms(int64_t pixels) const { return base::CeilDiv(pixels, a_term()); }
+  int64_t SlabFloats() const { return images_ * Terms(pieces_.pixels) * cut_.panels.block_lanes(); }
+  double LaneWork() const;  // of transposing one element
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   double dot_rate_ = 0;                               // 0: FP32 multiply-adds
@@ -75,6 +79,7 @@ class WeightsStep : public Step {
   int64_t images_ = 1;      // of a piece: several small planes, or a part of one
   packing::Pieces pieces_;  // of every images_-th plane
   Cut cut_;
+  packing::CommonNumbers lanes_;  // where there is one piece, whose slabs several blocks of rows meet
   int scratch_handle_ = -1, partial_handle_ = -1;
 };
 
