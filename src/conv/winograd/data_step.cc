@@ -207,7 +207,8 @@ void DataStep::ChooseCut(const Geometry& g) {
   const bool room_for_all = units(g) <= (budget - window_floats() * int64_t{sizeof(float)}) / bytes;
   block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
   const bool all = block_units_ == units(g);
-  if (all && (boxes_.count() * g.groups >= 2 * exec::ThreadCount() || boxes_.count() == 0)) return;
+  const bool several = boxes_.count() * g.groups >= std::max(2, exec::ThreadCount());
+  if (all && (several || boxes_.count() == 0)) return;
   // The units' kernels must fit, and the windows of enough boxes for every thread to have a panel of one.
   const int64_t least = CeilDiv(exec::ThreadCount(), block_units_);
   const auto bytes_now = [&] { return block_units_ * bytes + least * box_bytes_now(); };
@@ -242,7 +243,7 @@ void DataStep::ShareOut(const Geometry& g) {
     return;
   }
   // A job has all panels of a box where there are boxes enough.
-  const auto panels = [&](int64_t boxes) { return boxes * g.groups >= 2 * threads ? panels_.blocks() : 1; };
+  const auto panels = [&](int64_t boxes) { return boxes * g.groups >= threads ? panels_.blocks() : 1; };
   // In tiles of a panel, of the thread that has most to do; a further box reads its kernels again.
   const auto longest = [&](const packing::Boxes& boxes) {
     const int64_t together = panels(boxes.count());
