@@ -140,6 +140,16 @@ void LineReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64
   if (finite_only_) MakeFinite(to, rows * count);
 }
 
+void LineReader::FetchGridPair(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* even,
+                               float* odd) const {
+  if (dtype_ != numerics::DType::kFloat32 || !plain_ || finite_only_) {
+    FetchGrid(offset, row_step, rows, 2, count, even);
+    FetchGrid(offset + 1, row_step, rows, 2, count, odd);
+    return;
+  }
+  kernels::Lines().split_seconds(reinterpret_cast<const float*>(base_) + offset, row_step, rows, count, even, odd);
+}
+
 void LineReader::FetchStrided(const char* from, int64_t count, int64_t step, float* to) const {
   switch (numerics::ElementBytes(dtype_)) {
     case 4:

@@ -41,6 +41,10 @@ class LineReader {
   // nothing else.
   void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, float* to) const;
 
+  // The same of neighbouring columns under a step of two: even[...] is element offset + r * row_step + 2 * i, odd[...]
+  // the one behind it.
+  void FetchGridPair(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* even, float* odd) const;
+
   // Whether it transposes elements where they lie; lines must be fetched and transposed otherwise.
   bool Transposes() const { return form_ != kernels::convert::Form::kOther; }
 

@@ -64,7 +64,7 @@ class CommonNumbers {
 
  private:
   static constexpr double kSmallShare = 0.1;
-  static constexpr int64_t kMostBytes = int64_t{2} << 20;  // of a thread's
+  static constexpr int64_t kMostBytes = int64_t{1} << 20;  // of a thread's
   static constexpr int64_t kHeader = 64;                   // whether they are made
 
   plan::Shares SharesOf(const plan::WorkspaceLedger& ledger, void* workspace) const {

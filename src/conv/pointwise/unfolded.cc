@@ -135,8 +135,12 @@ void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Rang
         reader.Prefetch(coming.offset + run.offset + r * row_step_, (run.columns - 1) * column_step_ + together);
       }
       Next(&coming);
-      for (int64_t i = 0; !wide && i < count; ++i) {
-        FetchChannel(reader, offset + i * strides_[4], run, at + i * to_step);
+      if (count == 2 && column_step_ == 2 && strides_[4] == 1) {
+        reader.FetchGridPair(offset, row_step_, run.rows, run.columns, at, at + to_step);
+      } else {
+        for (int64_t i = 0; !wide && i < count; ++i) {
+          FetchChannel(reader, offset + i * strides_[4], run, at + i * to_step);
+        }
       }
       c += count;
     }

@@ -85,6 +85,41 @@ void EverySecond(const T* HWY_RESTRICT from, int64_t from_step, int64_t rows, in
   }
 }
 
+inline void SplitSeconds(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
+                         float* HWY_RESTRICT even, float* HWY_RESTRICT odd) {
+#if HWY_TARGET != HWY_SCALAR
+  const hn::ScalableTag<float> d;
+  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const int64_t rest = count % kLanes, whole = count - rest;
+  [[maybe_unused]] const auto low_mask = hn::FirstN(d, static_cast<size_t>(HWY_MIN(kLanes, 2 * rest)));
+  [[maybe_unused]] const auto high_mask = hn::FirstN(d, static_cast<size_t>(HWY_MAX(0, 2 * rest - kLanes)));
+  [[maybe_unused]] const auto mask = hn::FirstN(d, static_cast<size_t>(rest));
+#else
+  const int64_t whole = 0;
+#endif
+  for (int64_t r = 0; r < rows; ++r, from += from_step, even += count, odd += count) {
+#if HWY_TARGET != HWY_SCALAR
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      const auto low = hn::LoadU(d, from + 2 * i), high = hn::LoadU(d, from + 2 * i + kLanes);
+      hn::StoreU(hn::ConcatEven(d, high, low), d, even + i);
+      hn::StoreU(hn::ConcatOdd(d, high, low), d, odd + i);
+    }
+#endif
+#if HWY_TARGET == HWY_SCALAR || HWY_MEM_OPS_MIGHT_FAULT
+    for (int64_t i = whole; i < count; ++i) {
+      even[i] = from[2 * i];
+      odd[i] = from[2 * i + 1];
+    }
+#else
+    if (rest == 0) continue;
+    const auto low = hn::MaskedLoad(low_mask, d, from + 2 * whole);
+    const auto high = hn::MaskedLoad(high_mask, d, from + 2 * whole + kLanes);
+    hn::BlendedStore(hn::ConcatEven(d, high, low), mask, d, even + whole);
+    hn::BlendedStore(hn::ConcatOdd(d, high, low), mask, d, odd + whole);
+#endif
+  }
+}
+
 inline void AddRows(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t count, float* HWY_RESTRICT to,
                     const int64_t* HWY_RESTRICT offsets) {
   const hn::ScalableTag<float> d;
@@ -290,6 +325,7 @@ inline const LineKernels& LinesOfTarget() {
       &Interleave,
       &EverySecond<float>,
       &EverySecond<uint16_t>,
+      &SplitSeconds,
       &AddRows,
       {&CopyRows<Form::kFloat32>, &CopyRows<Form::kHfloat32x11>, &CopyRows<Form::kFloat16>, &CopyRows<Form::kBFloat16>},
       &StreamRows,

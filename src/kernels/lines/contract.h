@@ -45,6 +45,10 @@ struct LineKernels {
   void (*every_second)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to);
   void (*every_second16)(const uint16_t* from, int64_t from_step, int64_t rows, int64_t count, uint16_t* to);
 
+  // even[r * count + i] = from[r * from_step + 2 * i], odd[...] = the one behind it, likewise. Reads nothing past a
+  // row's element 2 * count - 1 and writes nothing else.
+  void (*split_seconds)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* even, float* odd);
+
   // to[offsets[r] + i] += from[r * step + i], 0 <= i < count, row by row from 0 to rows - 1. Reads and writes nothing
   // else.
   void (*add_rows)(const float* from, int64_t step, int64_t rows, int64_t count, float* to, const int64_t* offsets);

@@ -205,6 +205,25 @@ TEST_P(LinesTest, EverySecondStopsAtItsLast) {
   ExpectEverySecond(Lines().every_second16);
 }
 
+TEST_P(LinesTest, SplitSecondsStopsAtItsLast) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t rows : {1, 3}) {
+    for (int64_t count : {0, 1, 2, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65, 100}) {
+      const int64_t step = 2 * count + 3;
+      // Ends with the last element.
+      std::vector<float> from(static_cast<size_t>(std::max<int64_t>(0, (rows - 1) * step + 2 * count)));
+      for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i);
+      std::vector<float> even(static_cast<size_t>(rows * count + 40), 7777), odd = even, expected[] = {even, odd};
+      for (int64_t i = 0; i < rows * count; ++i) {
+        for (int64_t k = 0; k < 2; ++k) expected[k][i] = static_cast<float>(i / count * step + i % count * 2 + k);
+      }
+      Lines().split_seconds(from.data(), step, rows, count, even.data(), odd.data());
+      EXPECT_EQ(even, expected[0]) << rows << " " << count;
+      EXPECT_EQ(odd, expected[1]) << rows << " " << count;
+    }
+  }
+}
+
 TEST_P(LinesTest, AddRowsAddsItsRowsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
   for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
