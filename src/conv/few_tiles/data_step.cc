@@ -38,9 +38,9 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   vectors_ = std::min<int64_t>(kernels::kMostFewTilesVectors, CeilDiv(results_, kFewTilesLanes));
   work_ = Estimate(problem);
   const int64_t blocks = g.groups * SourceBlocks();
-  sources_at_points_ =
-      packing::CommonNumbers("windows at the points", blocks, blocks * BlockFloats(grids_),
-                             static_cast<double>(blocks) * TransformWork(windows_, grids_) / work_, ledger);
+  sources_at_points_ = packing::CommonNumbers("windows at the points", blocks, blocks * BlockFloats(grids_),
+                                              static_cast<double>(blocks) * TransformWork(windows_, grids_) / work_,
+                                              ledger, kMostOwnBytes);
   found_handle_ = ledger->Book("non-finite results", sizeof(std::atomic<int>));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);

@@ -6,6 +6,9 @@
 
 namespace canopy::conv::few_tiles {
 
+// Of what each thread may transform for itself, with a promise of 8 MiB of working memory for each.
+inline constexpr int64_t kMostOwnBytes = int64_t{5} << 20;
+
 // In units of Step::Work.
 inline constexpr double kWorkATransform = 300;  // of a tile or window of one block of channels, at 36 points
 inline constexpr double kWorkASlabElem = 1.3;

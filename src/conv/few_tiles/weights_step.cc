@@ -37,9 +37,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   outputs_a_job_ = OutputsAJob(g.groups);
   work_ = Estimate(problem);
   const int64_t blocks = g.groups * OutputBlocks();
-  outputs_at_points_ =
-      packing::CommonNumbers("tiles at the points", blocks, blocks * BlockFloats(grids_),
-                             static_cast<double>(blocks) * TransformWork(tiles_, grids_) / work_, ledger);
+  outputs_at_points_ = packing::CommonNumbers("tiles at the points", blocks, blocks * BlockFloats(grids_),
+                                              static_cast<double>(blocks) * TransformWork(tiles_, grids_) / work_,
+                                              ledger, kMostOwnBytes);
   found_handle_ = ledger->Book("non-finite results", sizeof(std::atomic<int>));
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);

@@ -16,11 +16,13 @@ namespace canopy::conv::packing {
 class CommonNumbers {
  public:
   CommonNumbers() = default;  // of a step that has none
-  // So many floats, made in so many parts: that is `share` of a step's work.
-  CommonNumbers(const char* name, int64_t parts, int64_t floats, double share, plan::WorkspaceLedger* ledger)
+  // So many floats, made in so many parts: that is `share` of a step's work. No thread has more than `most_bytes` of
+  // its own.
+  CommonNumbers(const char* name, int64_t parts, int64_t floats, double share, plan::WorkspaceLedger* ledger,
+                int64_t most_bytes = kMostBytes)
       : parts_(parts) {
     const int64_t bytes = floats * static_cast<int64_t>(sizeof(float)), threads = exec::ThreadCount();
-    alone_ = threads > 1 && static_cast<double>(threads - 1) * share < kSmallShare && bytes <= kMostBytes;
+    alone_ = threads > 1 && static_cast<double>(threads - 1) * share < kSmallShare && bytes <= most_bytes;
     handle_ = alone_ ? ledger->BookEach(name, kHeader + bytes, threads) : ledger->Book(name, bytes);
   }
 
@@ -63,9 +65,9 @@ class CommonNumbers {
   };
 
  private:
-  static constexpr double kSmallShare = 0.1;
-  static constexpr int64_t kMostBytes = int64_t{1} << 20;  // of a thread's
-  static constexpr int64_t kHeader = 64;                   // whether they are made
+  static constexpr double kSmallShare = 0.16;
+  static constexpr int64_t kMostBytes = int64_t{2} << 20;
+  static constexpr int64_t kHeader = 64;  // whether they are made
 
   plan::Shares SharesOf(const plan::WorkspaceLedger& ledger, void* workspace) const {
     if (!exist()) return {nullptr, 0};

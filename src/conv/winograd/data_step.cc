@@ -74,10 +74,13 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   panels_ = packing::LanePanels(result_channels_, 1);
   ChooseTiling(g);
   ChooseCut(g);
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
   if (batch_boxes_ == 0) {
     const double work = KernelWork() * static_cast<double>(g.groups);
     kernels_of_all_ = packing::CommonNumbers("transformed kernels", units(g) * CeilDiv(source_channels_, kKernelChunk),
-                                             units(g) * unit_floats(), work / std::max(1.0, work_), ledger);
+                                             units(g) * unit_floats(), work / std::max(1.0, work_), ledger,
+                                             kThreadBytes - scratch_bytes);
   } else if (block_units_ > 0) {
     kernels_handle_ = ledger->Book("transformed kernels", block_units_ * unit_floats() * int64_t{sizeof(float)});
   }
@@ -86,8 +89,6 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
         ledger->Book("transformed windows", g.groups * batch_boxes_ * window_floats() * int64_t{sizeof(float)});
   }
   found_handle_ = ledger->Book("whether a result is not finite", sizeof(int32_t));
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
