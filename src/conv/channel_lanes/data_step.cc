@@ -87,16 +87,25 @@ void DataStep::ChooseCut(const Geometry& g) {
       if (cut.boxes.extent() == last) continue;
       last = cut.boxes.extent();
       work_ = best == 0 ? cut.work : std::min(work_, cut.work);
-      const int64_t threads = cut.work < kSerialWork ? 1 : exec::ThreadCount();
-      const int64_t jobs = std::max<int64_t>(1, Jobs(cut, g));
-      const double rounds = static_cast<double>(CeilDiv(jobs, threads)) + (threads > 1 ? kUnevenness : 0);
-      const double time = cut.work / static_cast<double>(jobs) * rounds;
+      const double time = TimeOf(cut, g);
       if (best == 0 || time < best) {
         cut_ = cut;
         best = time;
       }
     }
   }
+}
+
+// Of the thread that has most to do. Jobs are alike, but for those of the last block, which has what is left.
+double DataStep::TimeOf(const Cut& cut, const Geometry& g) const {
+  const int64_t threads = cut.work < kSerialWork ? 1 : exec::ThreadCount();
+  const int64_t jobs = std::max<int64_t>(1, Jobs(cut, g)), of_a_block = CeilDiv(jobs, cut.panels.blocks());
+  const int64_t block = cut.panels.channels(0), whole_blocks = result_channels_ / block;
+  const double alike =
+      (static_cast<double>(CeilDiv(jobs, threads)) + (threads > 1 ? kUnevenness : 0)) / static_cast<double>(jobs);
+  const double unlike = static_cast<double>(CeilDiv(of_a_block * whole_blocks, threads) * block) /
+                        static_cast<double>(of_a_block * result_channels_);
+  return cut.work * std::max(alike, unlike);
 }
 
 // What groups share in a job costs each of them less: vectors of the slab and of the tiles, and lists of positions.

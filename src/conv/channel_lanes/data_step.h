@@ -62,6 +62,7 @@ class DataStep : public Step {
     double work = 0;
   };
 
+  double TimeOf(const Cut& cut, const Geometry& geometry) const;
   Cut MakeCut(const Geometry& geometry, int64_t most_positions, const packing::LanePanels& panels,
               const packing::Extent4& known) const;
   static int64_t Jobs(const Cut& cut, const Geometry& geometry) {
