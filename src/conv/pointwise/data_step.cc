@@ -130,7 +130,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
 // of the best cut for one thread: it must not depend on the threads.
 void DataStep::ShareOut(const Geometry& g) {
   const int64_t threads = exec::ThreadCount(), bundle = spread_ ? input_.bundle() : 1;
-  if (threads == 1 || cut_.pieces.count() == 0) return;
+  if (threads == 1 || cut_.work < kSerialWork || cut_.pieces.count() == 0) return;
   const Cut whole = cut_;
   const auto time = [&](const Cut& cut) {
     const int64_t jobs = std::max<int64_t>(1, g.groups * cut.blocks * cut.pieces.count());

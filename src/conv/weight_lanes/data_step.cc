@@ -52,7 +52,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   chunk_ = CeilDiv(Terms(output_channels_), CeilDiv(Terms(output_channels_), kMostTerms)) * a_term();
   work_ = Estimate(problem);
-  blocks_.ShareOut(g.groups);
+  if (work_ >= kSerialWork) blocks_.ShareOut(g.groups);
   unit_ = std::min(blocks_.channels(), std::clamp<int64_t>(kTurnedFloats / (taps_ * positions()), 1, kMostUnit));
   const int64_t floats = g.groups * Terms(output_channels_) * batch_ * pixels_;
   output_ = packing::CommonNumbers("output channels side by side", g.groups * OutputParts(), floats,

@@ -48,7 +48,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, output_channels_,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   work_ = Estimate(problem);
-  blocks_.ShareOut(g.groups);
+  if (work_ >= kSerialWork) blocks_.ShareOut(g.groups);
   output_handle_ = ledger->Book("output in FP32 or pairs",
                                 g.groups * output_channels_ * batch_ * terms() * static_cast<int64_t>(sizeof(float)));
   flag_handle_ = ledger->Book("non-finite output", sizeof(std::atomic<int>));

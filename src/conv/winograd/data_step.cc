@@ -235,7 +235,7 @@ void DataStep::ChooseCut(const Geometry& g) {
 // Smaller boxes where the threads would wait for one another.
 void DataStep::ShareOut(const Geometry& g) {
   const int64_t threads = exec::ThreadCount();
-  if (threads == 1 || boxes_.count() == 0) return;
+  if (threads == 1 || work_ < kSerialWork || boxes_.count() == 0) return;
   if (tiling_.transformed == 1) {
     for (int64_t tiles = MostTiles() / 2;
          tiles >= kFewTilesOfLines && boxes_.count() * g.groups < kBoxesAThread * threads; tiles /= 2) {
