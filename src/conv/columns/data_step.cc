@@ -27,11 +27,13 @@ constexpr int64_t kMostTiles = 4;           // side by side
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kLeastRows = 8;  // of a piece, before jobs are found elsewhere
 constexpr int64_t kLeastLine = 2048;
+constexpr int64_t kNearWeights = int64_t{1} << 20;  // of a group: 4 MiB of the L3
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;  // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;
-constexpr double kWorkACopiedPixel = 0.2;  // by the first row panel's tiles
+constexpr double kWorkAFetchedWeight = 0.6;  // more where it does not come from the L3
+constexpr double kWorkACopiedPixel = 0.2;    // by the first row panel's tiles
 constexpr double kWorkAConvertedElem = 0.7;
 constexpr double kWorkAPairedElem = 0.4;  // of 16 bits, for dot products
 constexpr double kWorkAnAddedVector = 4;  // of products, to the sums
@@ -134,8 +136,9 @@ void DataStep::CountWork(const ConvProblem& problem) {
           tiles * blocks * chunks * static_cast<double>(row_panels(this->columns())) * kWorkATileCall +
           results * (kWorkAStore + (g.stride[2] > 1 ? kWorkAnInterleave : 0)) +
           static_cast<double>(pieces_.an_image()) * blocks * kWorkAJob;
-  work_ =
-      (work_ * static_cast<double>(g.batch) + columns * outputs * kWorkAPackedWeight) * static_cast<double>(g.groups);
+  const bool far = input_channels_ * taps_ * output_channels_ > kNearWeights;
+  const double weight = kWorkAPackedWeight + (far ? kWorkAFetchedWeight : 0);
+  work_ = (work_ * static_cast<double>(g.batch) + columns * outputs * weight) * static_cast<double>(g.groups);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
