@@ -10,6 +10,11 @@ namespace canopy::conv {
 // Work is counted in multiply-adds of so many FP32 lanes at the peak rate, whatever the processor's vectors have.
 inline constexpr double kWorkLanes = 16;
 
+// Weights of a group, up to which they stay in the last-level cache, 4 MiB of it, and what is added to packing one of
+// more.
+inline constexpr int64_t kNearWeights = int64_t{1} << 20;
+inline constexpr double kWorkAFetchedWeight = 0.6;
+
 // Multiply-adds of the wanted computations whose factors both exist. A kernel offset that falls into the padding is no
 // work, so direct algorithms that multiply zeros stay below 100% of peak. A bias sum multiplies nothing.
 double UsefulMultiplyAdds(const ConvProblem& problem);

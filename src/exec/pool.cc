@@ -38,7 +38,6 @@ struct alignas(128) Desk {
   enum State : uint32_t { kIdle, kOpen, kJoined, kStopped };
 
   std::atomic<uint32_t> state{kIdle};
-  std::atomic<uint32_t> sleeping{0};
   JobFn job = nullptr;
   void* context = nullptr;
   int parts = 0;  // of the region
@@ -111,11 +110,9 @@ class Pool {
     }
     // All of them before the first is told, for one may take the jobs of another.
     for (int worker = 1; worker < parts; ++worker) desks_[worker].state.store(Desk::kOpen, std::memory_order_release);
-    // Either a worker that goes to sleep sees that its region is open, or it is seen sleeping here: both change this.
-    sleepers_.fetch_add(0, std::memory_order_acq_rel);
-    for (int worker = 1; worker < parts; ++worker) {
-      if (desks_[worker].sleeping.load(std::memory_order_relaxed) != 0) desks_[worker].state.notify_one();
-    }
+    // Either a worker that goes to sleep sees that its region is open, or it is counted here: both change the count.
+    if (sleepers_.fetch_add(0, std::memory_order_acq_rel) == 0) return;
+    for (int worker = 1; worker < parts; ++worker) desks_[worker].state.notify_one();
   }
 
   // The worker's own, then what others have left of theirs.
@@ -155,11 +152,9 @@ class Pool {
       Pause();
       if (turn % 64 == 0 && std::chrono::steady_clock::now() > deadline) break;
     }
-    desk.sleeping.store(1, std::memory_order_relaxed);
     sleepers_.fetch_add(1, std::memory_order_acq_rel);
     while ((state = desk.state.load(std::memory_order_relaxed)) == Desk::kIdle) desk.state.wait(Desk::kIdle);
     sleepers_.fetch_sub(1, std::memory_order_acq_rel);
-    desk.sleeping.store(0, std::memory_order_relaxed);
     return state;
   }
 

@@ -8,6 +8,7 @@
 #include "conv/elements.h"
 #include "conv/packing/scratch.h"
 #include "conv/packing/tile_width.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::columns {
@@ -27,13 +28,11 @@ constexpr int64_t kMostTiles = 4;           // side by side
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kLeastRows = 8;  // of a piece, before jobs are found elsewhere
 constexpr int64_t kLeastLine = 2048;
-constexpr int64_t kNearWeights = int64_t{1} << 20;  // of a group: 4 MiB of the L3
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;  // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;
-constexpr double kWorkAFetchedWeight = 0.6;  // more where it does not come from the L3
-constexpr double kWorkACopiedPixel = 0.2;    // by the first row panel's tiles
+constexpr double kWorkACopiedPixel = 0.2;  // by the first row panel's tiles
 constexpr double kWorkAConvertedElem = 0.7;
 constexpr double kWorkAPairedElem = 0.4;  // of 16 bits, for dot products
 constexpr double kWorkAnAddedVector = 4;  // of products, to the sums

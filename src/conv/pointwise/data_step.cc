@@ -21,7 +21,6 @@ using base::RoundUp;
 constexpr int64_t kMostTerms = 256;  // of one tile call: FP32 sums stay short
 constexpr int64_t kBlocks[] = {256, 128, 192, 512, 1024};
 constexpr int64_t kCachedWeights = 256 * kMostTerms;  // of a block: 256 KiB of the L2
-constexpr int64_t kNearWeights = int64_t{1} << 20;    // of all: 4 MiB of the L3
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 KiB of a 48 KiB L1
@@ -37,7 +36,6 @@ constexpr int64_t kMostPackedFloats = int64_t{17} << 17;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;          // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;      // transposing one element
-constexpr double kWorkAFetchedWeight = 0.6;   // more where it does not come from the L3
 constexpr double kWorkAStreamedWeight = 0.1;  // reading one that is not in the L2
 constexpr double kWorkAFarWeight = 1.2;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element

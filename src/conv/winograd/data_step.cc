@@ -243,6 +243,7 @@ void DataStep::ShareOut(const Geometry& g) {
     }
     return;
   }
+  if (boxes_.count() * g.groups >= kBoxesAThread * threads) return;
   // A job has all panels of a box where there are boxes enough.
   const auto panels = [&](int64_t boxes) { return boxes * g.groups >= threads ? panels_.blocks() : 1; };
   // In tiles of a panel, of the thread that has most to do; a further box reads its kernels again.
@@ -250,7 +251,6 @@ void DataStep::ShareOut(const Geometry& g) {
     const int64_t together = panels(boxes.count());
     return CeilDiv(boxes.count() * units(g) / together, threads) * together * (boxes.positions() + kTilesOfABox);
   };
-  if (boxes_.count() * g.groups >= kBoxesAThread * threads) return;
   for (int64_t tiles = boxes_.positions() - kStepOfTiles; tiles >= kLeastTiles; tiles -= kStepOfTiles) {
     const packing::Boxes smaller = MakeBoxes(g, tiles);
     if (longest(smaller) < longest(boxes_)) boxes_ = smaller;

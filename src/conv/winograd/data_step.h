@@ -87,7 +87,7 @@ class DataStep : public Step {
   bool FewTiles(const Geometry& geometry, const packing::Boxes& whole) const;
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
-  void ShareOut(const Geometry& g);
+  void ShareOut(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
   double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
