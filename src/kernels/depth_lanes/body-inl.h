@@ -20,19 +20,26 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Lines of one tensor are asked for two at a time: one by one, memory gives three quarters of what it can.
+HWY_INLINE void AskForTwoLines(const char* from) {
+  __builtin_prefetch(from);
+  __builtin_prefetch(from + kMemoryLine);
+}
+
 template <int kRows, int kColumns, bool kData, bool kWeights, bool kFar>
 void DepthPlaneRows(const DepthCall& call) {
   constexpr int kTaps = kRows * kColumns;
-  constexpr int kAtOnce = JointSumsAtOnce(kTaps, 4);  // columns, each with sums of its own
+  constexpr int kSums = JointSumsAtOnce(kTaps, 4);  // of a tap, for columns that follow one another
+  constexpr int kAtOnce = kFar ? HWY_MAX(kSums, 2) : kSums;
   const JointTag d;
   const int64_t g_row = call.g_row, x_column = call.x.column;
   const int64_t before_column = call.before.column, to_column = call.result.column;
   const char *ahead0 = call.ahead[0].from, *ahead1 = call.ahead[1].from;
-  JointVec tap[kTaps], sum[kAtOnce * kTaps];
+  JointVec tap[kTaps], sum[kSums * kTaps];
   const auto offset = [&](int t)
                           CANOPY_JOINT_LAMBDA { return t / kColumns * call.tap_row + t % kColumns * call.tap_column; };
   JointEach<(kData ? kTaps : 0)>([&](auto t) CANOPY_JOINT_LAMBDA { tap[t] = hn::LoadU(d, call.taps + offset(t)); });
-  JointEach<kAtOnce * kTaps>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i] = hn::Zero(d); });
+  JointEach<kSums * kTaps>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i] = hn::Zero(d); });
   for (int64_t y = 0; y < call.rows; ++y) {
     const float *g = call.g + y * g_row, *x = call.x.first + y * call.x.row;
     const float* before = call.before.first + y * call.before.row;
@@ -42,8 +49,8 @@ void DepthPlaneRows(const DepthCall& call) {
       for (; left >= count; left -= count) {
         JointEach<count>([&](auto p) CANOPY_JOINT_LAMBDA {
           if constexpr (kFar) {
-            __builtin_prefetch(ahead0, 0, 2);
-            __builtin_prefetch(ahead1, 0, 2);
+            if (p % 2 == 0) AskForTwoLines(ahead0);
+            if (kWeights && (p % 2 == 1 || count == 1)) AskForTwoLines(ahead1);
             ahead0 += call.ahead[0].step;
             ahead1 += call.ahead[1].step;
           }
@@ -53,7 +60,10 @@ void DepthPlaneRows(const DepthCall& call) {
             const JointVec gradient =
                 JointOnce(hn::LoadU(d, g - t / kColumns * g_row + (p - t % kColumns) * kJointLanes));
             if constexpr (kData) result = hn::MulAdd(tap[t], gradient, result);
-            if constexpr (kWeights) sum[p * kTaps + t] = hn::MulAdd(source, gradient, sum[p * kTaps + t]);
+            if constexpr (kWeights) {
+              constexpr int i = p % kSums * kTaps + t;
+              sum[i] = hn::MulAdd(source, gradient, sum[i]);
+            }
           });
           if constexpr (kData && kFar) {
             hn::Stream(result, d, to + p * to_column);
@@ -71,8 +81,8 @@ void DepthPlaneRows(const DepthCall& call) {
     if constexpr (kAtOnce > 1) add_columns(std::integral_constant<int, 1>());
   }
   if constexpr (!kWeights) return;
-  JointEach<(kAtOnce - 1) * kTaps>(
-      [&](auto i) CANOPY_JOINT_LAMBDA { sum[i % kTaps] = hn::Add(sum[i % kTaps], sum[kTaps + i]); });
+  JointEach<(kSums - 1) * kTaps>([&](auto i)
+                                     CANOPY_JOINT_LAMBDA { sum[i % kTaps] = hn::Add(sum[i % kTaps], sum[kTaps + i]); });
   JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
     float* at = call.sums + offset(t);
     hn::StoreU(hn::Add(hn::LoadU(d, at), sum[t]), d, at);
