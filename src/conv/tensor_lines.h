@@ -63,11 +63,17 @@ class LineReader {
   // Where element `offset` lies or would.
   const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
 
+  // sums[i] = the sum of elements offset + r * step + i, 0 <= r < rows, in the order of r, in FP32, for 0 <= i < count.
+  // REQUIRES: a type that needs no rounding.
+  void SumColumns(int64_t offset, int64_t step, int64_t rows, int64_t count, float* sums) const {
+    kernels::Lines().sum_columns[static_cast<int>(form_)](Address(offset), step, rows, count, sums);
+  }
+
   // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.
   void Prefetch(int64_t offset, int64_t count) const {
     const int64_t bytes = numerics::ElementBytes(dtype_);
     const char* from = base_ + offset * bytes;
-    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(from + i, 0, 2);
+    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(from + i, 0, 3);
   }
 
   // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.

@@ -118,22 +118,12 @@ void SumShortRows(const Source& s, int64_t first, int64_t count, double* sums) {
 
 // Channels side by side: vectors of them.
 void SumAdjacentChannels(const Source& s, int64_t first, int64_t count, double* sums) {
-  static constexpr int64_t kSamePlace[kPixels] = {};
-  float converted[kPixels * kMostAdjacent], partial[kMostAdjacent];
+  float partial[kMostAdjacent];
   std::fill(sums, sums + count, 0.0);
   ForEachRow(s, 0, s.batch, [&](int64_t offset) {
     for (int64_t w = 0; w < s.size[2]; w += kPixels) {
-      const int64_t pixels = std::min(kPixels, s.size[2] - w), step = s.strides[4];
-      const int64_t at = offset + first + w * step;
-      // Short stretches of memory, which the processor does not foresee.
-      for (int64_t i = kPixels; i < 2 * kPixels && s.size[2] > 1; ++i) s.reader.Prefetch(at + i * step, count);
-      std::fill(partial, partial + count, 0.0f);
-      const float* rows = s.reader.Direct(at, 1);
-      for (int64_t i = 0; i < pixels && rows == nullptr; ++i) {
-        s.reader.FetchRun(at + i * step, count, converted + i * count);
-      }
-      kernels::Lines().add_rows(rows != nullptr ? rows : converted, rows != nullptr ? step : count, pixels, count,
-                                partial, kSamePlace);
+      const int64_t step = s.strides[4];
+      s.reader.SumColumns(offset + first + w * step, step, std::min(kPixels, s.size[2] - w), count, partial);
       for (int64_t c = 0; c < count; ++c) sums[c] += partial[c];
     }
   });

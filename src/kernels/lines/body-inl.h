@@ -337,6 +337,8 @@ inline const LineKernels& LinesOfTarget() {
       &AnyNonfinite,
       &SumLine,
       &SumRows,
+      {&SumColumns<Form::kFloat32>, &SumColumns<Form::kHfloat32x11>, &SumColumns<Form::kFloat16>,
+       &SumColumns<Form::kBFloat16>},
       &SumBf16Line,
       &AddLine};
   return kernels;

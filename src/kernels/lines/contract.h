@@ -96,6 +96,10 @@ struct LineKernels {
   void (*sum_rows)(const float* from, int64_t row_step, int64_t rows, int64_t count, int64_t plane_step, int64_t planes,
                    float* sums);
 
+  // sums[i] = the sum of from[r * step + i], 0 <= r < rows, of elements of a form, in FP32 and in the order of r, for
+  // 0 <= i < count. Asks memory for the rows that follow, which need not be there.
+  void (*sum_columns[convert::kForms])(const void* from, int64_t step, int64_t rows, int64_t count, float* sums);
+
   // The sum of a line of BF16 numbers.
   float (*sum_bf16)(const uint16_t* line, int64_t count);
 

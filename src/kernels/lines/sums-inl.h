@@ -62,6 +62,44 @@ inline void SumRows(const float* from, int64_t row_step, int64_t rows, int64_t c
 }
 #endif
 
+constexpr int64_t kSumsAhead = 2048;  // elements: what memory sends while it takes to answer
+
+// Of as many vectors of every row, which wait in registers.
+template <int kVectors, Form kForm>
+HWY_INLINE void SumVectors(const cv::FormElement<kForm>* from, int64_t step, int64_t rows, int64_t ahead, float* sums) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<decltype(d)> v[kVectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < kVectors; ++i) v[i] = hn::Zero(d);
+  for (int64_t r = 0; r < rows; ++r, from += step) {
+#pragma GCC unroll 8
+    for (int i = 0; i < kVectors; ++i) {
+      __builtin_prefetch(from + ahead + i * lanes);
+      v[i] = hn::Add(v[i], cv::LoadForm<kForm>(d, from + i * lanes));
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kVectors; ++i) hn::StoreU(v[i], d, sums + i * lanes);
+}
+
+template <Form kForm>
+void SumColumns(const void* elements, int64_t step, int64_t rows, int64_t count, float* sums) {
+  const auto* from = static_cast<const cv::FormElement<kForm>*>(elements);
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
+  const int64_t ahead = HWY_MAX(1, kSumsAhead / count) * step;
+  int64_t i = 0;
+  for (; i + 8 * lanes <= whole; i += 8 * lanes) SumVectors<8, kForm>(from + i, step, rows, ahead, sums + i);
+  for (; i + 4 * lanes <= whole; i += 4 * lanes) SumVectors<4, kForm>(from + i, step, rows, ahead, sums + i);
+  for (; i < whole; i += lanes) SumVectors<1, kForm>(from + i, step, rows, ahead, sums + i);
+  if (whole == count) return;
+  const size_t rest = static_cast<size_t>(count - whole);
+  auto sum = hn::Zero(d);
+  for (int64_t r = 0; r < rows; ++r) sum = hn::Add(sum, cv::LoadFormN<kForm>(d, from + r * step + whole, rest));
+  cv::StoreFirst(sum, d, sums + whole, rest);
+}
+
 #if HWY_TARGET == HWY_SCALAR
 inline float SumBf16Line(const uint16_t* line, int64_t count) {
   float sum = 0;

@@ -183,6 +183,26 @@ TEST_P(LinesTest, SumRowsAddsTheElementsOfEachRowAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, SumColumnsAddsUpEachColumnAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (const convert::Form form : kReadForms) {
+    for (int64_t rows : {0, 1, 2, 33}) {
+      for (int64_t count : {1, 7, 8, 16, 17, 64, 100, 144, 256}) {
+        const int64_t step = count + 3;
+        const Elements from(form,
+                            Numbers(std::max<int64_t>(0, rows - 1) * step + count));  // ends with the last element
+        std::vector<float> expected(static_cast<size_t>(count + 1)), sums(expected.size(), -1.0f);
+        expected[count] = -1.0f;
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t i = 0; i < count; ++i) expected[i] += from.Read(r * step + i);
+        }
+        Lines().sum_columns[static_cast<int>(form)](from.data(), step, rows, count, sums.data());
+        EXPECT_EQ(sums, expected) << rows << " " << count;
+      }
+    }
+  }
+}
+
 template <class T>
 void ExpectEverySecond(void (*every_second)(const T*, int64_t, int64_t, int64_t, T*)) {
   for (int64_t rows : {1, 3}) {
