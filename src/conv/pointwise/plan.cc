@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/pointwise/data_step.h"
+#include "conv/pointwise/dot_weights_step.h"
 #include "conv/pointwise/make_step.h"
-#include "conv/pointwise/thin_weights_step.h"
 #include "conv/pointwise/weights_step.h"
 
 namespace canopy::conv::pointwise {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
   if (computation == kBackwardWeights) {
-    if (ThinWeightsStep::Serves(problem)) return std::make_unique<ThinWeightsStep>(problem, ledger);
+    if (DotWeightsStep::Serves(problem)) {
+      plan::WorkspaceLedger booked = *ledger, other = *ledger;
+      auto dots = std::make_unique<DotWeightsStep>(problem, &booked);
+      if (dots->Work() < WeightsStep(problem, &other).Work()) {
+        *ledger = std::move(booked);
+        return dots;
+      }
+    }
     return std::make_unique<WeightsStep>(problem, ledger);
   }
   return std::make_unique<DataStep>(problem, computation, ledger);

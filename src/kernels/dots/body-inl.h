@@ -84,7 +84,7 @@ void DotPlanes(const DotsCall& call) {
       DotsVec sum = acc[0][r][c];
 #pragma GCC unroll 4
       for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][r][c]);
-      hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
+      hn::StoreU(call.first ? sum : hn::Add(hn::LoadU(d, to), sum), d, to);
     }
   }
 }

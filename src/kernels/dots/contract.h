@@ -21,6 +21,7 @@ struct DotsCall {
   int64_t vectors;
   float* sums;
   int64_t sums_row;
+  bool first = false;  // sums are not read: they are 0
   // Brought to the cache meanwhile: two lines a vector, those of each kind ahead_step bytes apart. A hint: any address
   // will do. Where `far`, to the second-level cache: what is wanted so late that the first would lose it again.
   const char* ahead[2] = {};
