@@ -63,10 +63,11 @@ class LineReader {
   // Where element `offset` lies or would.
   const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
 
-  // sums[i] = the sum of elements offset + r * step + i, 0 <= r < rows, in the order of r, in FP32, for 0 <= i < count.
-  // REQUIRES: a type that needs no rounding.
+  // sums[i] = the sum of elements offset + r * step + i, 0 <= r < rows, as they lie in memory, in the order of r, in
+  // FP32, for 0 <= i < count. REQUIRES: FP32, FP16 or BF16.
   void SumColumns(int64_t offset, int64_t step, int64_t rows, int64_t count, float* sums) const {
-    kernels::Lines().sum_columns[static_cast<int>(form_)](Address(offset), step, rows, count, sums);
+    const int form = static_cast<int>(kernels::convert::FormRead(dtype_, {}));
+    kernels::Lines().sum_columns[form](Address(offset), step, rows, count, sums);
   }
 
   // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.

@@ -5,6 +5,7 @@
 
 #include "conv/columns/forward_cut.h"
 #include "conv/packing/planes.h"
+#include "kernels/convert/forms.h"
 
 namespace canopy::conv::columns {
 namespace {
@@ -60,7 +61,12 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
     return "the kernel has more than 1024 offsets";
   }
-  if (!packing::PlanesRun(problem.output, g.output_size)) return "output pixels do not lie side by side";
+  if (!packing::PlanesRun(problem.output, g.output_size)) {
+    if (weights || !packing::ChannelsRun(problem.output, g.output_size)) return "output pixels do not lie side by side";
+    if (kernels::convert::FormRead(problem.output.dtype, problem.rule) == kernels::convert::Form::kOther) {
+      return "output pixels do not lie side by side, and kernels do not convert them";
+    }
+  }
   if (!ColumnsRun(weights ? problem.weight_result : problem.weight, g.kernel)) {
     return "the weights of an output channel are not one run";
   }

@@ -93,7 +93,7 @@ class DataRun {
     const int64_t offset = piece.image * p_.output.strides[0] + (FirstOutput(block) + k) * p_.output.strides[1];
     int64_t listed_row = -1;
     ForEachPanel(piece, scratch, [&](const Panel& panel) {
-      Multiply(block, panel, k, outputs, offset + panel.first, scratch);
+      Multiply(block, panel, k, outputs, offset + panel.first * p_.output.strides[4], scratch);
       if (k + outputs == s_.output_channels_) AddProducts(block, piece, panel, &listed_row, scratch);
     });
   }
@@ -110,8 +110,9 @@ class DataRun {
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < rows; ++r) scratch.result_offsets[r] = r * s_.panel_;
     // Pixels stay where they are for the first row panel, which copies them for the others.
-    const float* direct = panel.count % s_.tiles_.vector_lanes == 0 ? output_.Direct(offset, 1) : nullptr;
-    if (direct == nullptr) PackPixels(offset, panel.count, outputs, scratch.pixels);
+    const bool whole = panel.count % s_.tiles_.vector_lanes == 0 && !s_.transposes_;
+    const float* direct = whole ? output_.Direct(offset, 1) : nullptr;
+    if (direct == nullptr) PackPixels(offset, panel.count, outputs, scratch);
     operands.b_copy_step = s_.panel_;
     // Meanwhile the next panel. The line that holds its first pixels has come with this one where they were packed.
     const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
@@ -127,7 +128,7 @@ class DataRun {
         operands.b = (in_place ? direct : scratch.pixels) + i;
         operands.b_copy = scratch.pixels + i;
         asks.Assign(number, output_.Address(offset + ahead + i), p_.output.strides[1] * bytes, &operands);
-        if (panel.first + ahead + i >= plane_) operands.asks = 0;
+        if (s_.transposes_ || panel.first + ahead + i >= plane_) operands.asks = 0;
         operands.c = panel.products + first * s_.panel_ + i;
         const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];
         (copying ? tiles.adjacent_copying : tiles.adjacent)[count](operands, k > 0);
@@ -135,12 +136,15 @@ class DataRun {
     }
   }
 
-  void PackPixels(int64_t offset, int64_t count, int64_t outputs, float* to) const {
+  void PackPixels(int64_t offset, int64_t count, int64_t outputs, const DataScratch& scratch) const {
     const int64_t stride = p_.output.strides[1];
-    if (s_.dot_rate_ > 0) {
-      output_pairs_.ZipRows(offset, stride, outputs, count, to, s_.panel_);
+    if (s_.transposes_) {
+      for (int64_t k = 0; k < outputs; ++k) scratch.pixel_offsets[k] = k * s_.panel_;
+      output_.Transpose(offset, p_.output.strides[4], count, outputs, scratch.pixels, scratch.pixel_offsets);
+    } else if (s_.dot_rate_ > 0) {
+      output_pairs_.ZipRows(offset, stride, outputs, count, scratch.pixels, s_.panel_);
     } else {
-      output_.CopyRows(offset, stride, outputs, count, to, s_.panel_);
+      output_.CopyRows(offset, stride, outputs, count, scratch.pixels, s_.panel_);
     }
   }
 

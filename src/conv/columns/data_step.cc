@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
 #include "conv/elements.h"
+#include "conv/packing/planes.h"
 #include "conv/packing/scratch.h"
 #include "conv/packing/tile_width.h"
 #include "conv/work.h"
@@ -34,11 +35,13 @@ constexpr double kEfficiency = 0.95;  // of the tiles, operands in the L2
 constexpr double kWorkAPackedWeight = 1;
 constexpr double kWorkACopiedPixel = 0.2;  // by the first row panel's tiles
 constexpr double kWorkAConvertedElem = 0.7;
+constexpr double kWorkATransposedElem = 1;
 constexpr double kWorkAPairedElem = 0.4;  // of 16 bits, for dot products
 constexpr double kWorkAnAddedVector = 4;  // of products, to the sums
 constexpr double kWorkAnAddedRow = 40;
 constexpr double kWorkAStore = 2;        // clearing and storing one sum
 constexpr double kWorkAnInterleave = 1;  // more where phases are interleaved
+constexpr double kWorkAScatter = 2;      // more where pixels of a row lie apart
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAJob = 4000;
@@ -46,7 +49,8 @@ constexpr double kWorkAJob = 4000;
 }  // namespace
 
 DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : dot_rate_(Bf16DotRate(problem.output.dtype, problem.weight.dtype, problem.rule)),
+    : transposes_(!packing::PlanesRun(problem.output, problem.geometry.output_size)),
+      dot_rate_(transposes_ ? 0 : Bf16DotRate(problem.output.dtype, problem.weight.dtype, problem.rule)),
       tiles_(dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles()) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
@@ -61,7 +65,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   // ahead in a few pages only. Where they are converted first, longer lists of channels are quicker.
   const int64_t plane_bytes = Volume(g.output_size) * numerics::ElementBytes(problem.output.dtype);
   const bool converted = dot_rate_ == 0 && problem.output.dtype != numerics::DType::kFloat32;
-  const bool near = row_panels(columns()) == 1 && plane_bytes >= kPageBytes && !converted;
+  const bool near = row_panels(columns()) == 1 && plane_bytes >= kPageBytes && !converted && !transposes_;
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), near ? kNearTerms : kMostTerms));
   chunk_ = std::max<int64_t>(1, CeilDiv(Terms(output_channels_), chunks)) * a_term();
   panel_ = lanes() * std::clamp<int64_t>(kPixelFloats / (Terms(chunk_) * lanes()), 1, kMostTiles);
@@ -123,7 +127,8 @@ void DataStep::CountWork(const ConvProblem& problem) {
   const double blocks = static_cast<double>(blocks_), chunks = static_cast<double>(CeilDiv(output_channels_, chunk_));
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
-  const double pixel = dot_rate_ > 0                     ? kWorkAPairedElem
+  const double pixel = transposes_                       ? kWorkATransposedElem
+                       : dot_rate_ > 0                   ? kWorkAPairedElem
                        : !plain                          ? kWorkAConvertedElem
                        : row_panels(this->columns()) > 1 ? kWorkACopiedPixel
                                                          : 0;
@@ -133,7 +138,8 @@ void DataStep::CountWork(const ConvProblem& problem) {
           columns * (vectors * kWorkAnAddedVector + (rows + panels) * kWorkAnAddedRow) +
           vectors * columns * (chunks - 1) * kWorkATileVector +
           tiles * blocks * chunks * static_cast<double>(row_panels(this->columns())) * kWorkATileCall +
-          results * (kWorkAStore + (g.stride[2] > 1 ? kWorkAnInterleave : 0)) +
+          results * (kWorkAStore + (g.stride[2] > 1 ? kWorkAnInterleave : 0) +
+                     (problem.input_result.strides[4] != 1 ? kWorkAScatter : 0)) +
           static_cast<double>(pieces_.an_image()) * blocks * kWorkAJob;
   const bool far = input_channels_ * taps_ * output_channels_ > kNearWeights;
   const double weight = kWorkAPackedWeight + (far ? kWorkAFetchedWeight : 0);
@@ -150,6 +156,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
     panels = std::max(panels, count);
   }
   scratch.pixels = carver.Take<float>(Terms(chunk_) * panel_);
+  scratch.pixel_offsets = carver.Take<int64_t>(transposes_ ? chunk_ : 0);
   scratch.sums = carver.Take<float>(SumFloats());
   scratch.line = carver.Take<float>(row_floats_);
   scratch.sum_offsets = carver.Take<int64_t>(columns());

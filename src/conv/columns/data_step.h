@@ -18,8 +18,9 @@ namespace canopy::conv::columns {
 
 // One thread's working memory.
 struct DataScratch {
-  float* pixels;    // [term][lane]: one panel
-  float* products;  // [panel][column][lane]: one panel, or all of a piece where chunks are added up
+  float* pixels;           // [term][lane]: one panel
+  int64_t* pixel_offsets;  // of output channels there
+  float* products;         // [panel][column][lane]: one panel, or all of a piece where chunks are added up
   float* sums;  // [input channel][depth][row][phase of the last axis][position]: the rows that some tap reaches; then
                 // a row of zeros and one for what falls outside
   float* line;  // one row of sums, its phases interleaved
@@ -53,6 +54,7 @@ class DataStep : public Step {
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
+  bool transposes_;                                              // output: its channels lie side by side
   double dot_rate_ = 0;                                          // 0: FP32 multiply-adds
   kernels::GatherTilesList tiles_;
   int vectors_ = 1;

@@ -17,6 +17,12 @@ inline bool PlanesRun(const Operand& operand, const Extent3& size) {
   return s[4] == 1 && (size[1] == 1 || s[3] == size[2]) && (size[0] == 1 || s[2] == size[1] * size[2]);
 }
 
+// Whether all pixels lie at equal distances, and a pixel's channels side by side.
+inline bool ChannelsRun(const Operand& operand, const Extent3& size) {
+  const auto& s = operand.strides;
+  return s[1] == 1 && (size[1] == 1 || s[3] == size[2] * s[4]) && (size[0] == 1 || s[2] == size[1] * size[2] * s[4]);
+}
+
 // The operand with its pixels along the last axis alone.
 inline Operand Flat(const Operand& operand) {
   return {operand.dtype, {operand.strides[0], operand.strides[1], 0, 0, 1}};

@@ -21,7 +21,10 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   }
   if (*std::max_element(g.stride.begin(), g.stride.end()) > kMost) return "the stride is more than 1024";
   if (*std::max_element(g.dilation.begin(), g.dilation.end()) > kMost) return "the dilation is more than 1024";
-  if (problem.output.strides[4] != 1 && g.output_size[2] > 1) return "output pixels of a row do not lie side by side";
+  const auto& strides = problem.output.strides;
+  if (strides[4] != 1 && strides[1] != 1 && g.output_size[2] > 1) {
+    return "neither output pixels of a row nor channels lie side by side";
+  }
   if (SlabFloatsAChannel(g) > kMostSlabFloats) return "the input under a few rows of output takes more than 512 KiB";
   return "";
 }

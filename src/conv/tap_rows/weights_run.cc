@@ -143,7 +143,7 @@ class WeightsRun {
       // early, for the look-up's sake.
       const Piece later = PieceAhead(block, index, end, number + 2);
       const int64_t last = (later.rows - 1) * p_.output.strides[3] + later.columns - 1;
-      for (int64_t c = 0; c < block.outputs; ++c) {
+      for (int64_t c = 0; c < block.outputs && s_.transposes_; ++c) {
         __builtin_prefetch(output_.Address(later.offset + c * p_.output.strides[1] + last));
       }
       const Piece piece = PieceAt(block, strip, number);
@@ -185,6 +185,11 @@ class WeightsRun {
     if (block.multiplied < block.columns) AddBiases(block, piece, scratch.tiles + block.multiplied * s_.lane_step_);
     for (int64_t row = 0; row < piece.rows; ++row) {
       const int64_t offset = piece.offset + row * strides[3];
+      if (!s_.transposes_) {
+        float* const to = scratch.pixels + row * piece.columns * s_.lane_step_;
+        output_.CopyRows(offset, strides[4], piece.columns, block.outputs, to, s_.lane_step_);
+        continue;
+      }
       const int64_t* at = scratch.pixel_offsets + row * piece.columns;
       if (output_.Transpose(offset, strides[1], block.outputs, piece.columns, scratch.pixels, at)) continue;
       output_.CopyRows(offset, strides[1], block.outputs, piece.columns, scratch.rows, s_.piece_pixels());
@@ -194,6 +199,12 @@ class WeightsRun {
 
   void AddBiases(const Block& block, const Piece& piece, float* sums) const {
     const auto& strides = p_.output.strides;
+    float of_row[kMostOutputs];
+    for (int64_t row = 0; row < piece.rows && !s_.transposes_; ++row) {
+      output_.SumColumns(piece.offset + row * strides[3], strides[4], piece.columns, block.outputs, of_row);
+      for (int64_t c = 0; c < block.outputs; ++c) sums[c] += of_row[c];
+    }
+    if (!s_.transposes_) return;
     const bool dense = strides[3] == piece.columns;  // rows are one line
     const int64_t lines = dense ? 1 : piece.rows, length = dense ? piece.rows * piece.columns : piece.columns;
     for (int64_t c = 0; c < block.outputs; ++c) {
@@ -220,7 +231,7 @@ class WeightsRun {
     operands.ahead_row = p_.output.strides[1] * bytes;
     const int64_t share = base::CeilDiv(piece.rows * piece.columns, operands.ahead_terms);
     operands.ahead_panel = share * operands.ahead_row;
-    int64_t asked = 0;  // channels
+    int64_t asked = s_.transposes_ ? 0 : block.outputs;  // channels: lines of neighbouring ones come as they are read
     const int64_t columns = block.multiplied, width = s_.panel_vectors_ * s_.tiles_.vector_lanes;
     for (int64_t lane = 0; lane < block.outputs; lane += width) {
       const int64_t vectors = base::CeilDiv(std::min(width, block.outputs - lane), s_.tiles_.vector_lanes);

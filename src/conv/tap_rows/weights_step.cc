@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/lines/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::tap_rows {
 namespace {
@@ -20,17 +22,18 @@ constexpr int64_t kStripPixels = 1024;     // rows of input are read again for e
 constexpr int64_t kPiecePixels = 256;      // terms of a product: FP32 sums stay short
 constexpr int64_t kSlabFloats = 32 << 10;  // 128 KiB of a 1 MiB L2
 constexpr int64_t kTileFloats = 48 << 10;  // of a job: 192 KiB, of which a tile is in use at a time
-constexpr int64_t kMostOutputs = 128;      // of a job: a piece of them takes 128 KiB
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.93;           // of the tiles
 constexpr double kWorkATransposedVector = 19;  // of output: channels often lie in the same sets of the L1
+constexpr double kWorkACopiedVector = 4;       // likewise, where they lie side by side
 constexpr double kWorkAConvertedVector = 3;
 constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
 constexpr double kWorkASlabElem = 0.3;
-constexpr double kWorkAPickedElem = 1;  // more where residues are picked apart
+constexpr double kWorkAPickedElem = 1;                         // more where residues are picked apart
+constexpr double kWorkAStridedElem = 3, kWorkALineAnElem = 8;  // more where input pixels of a row lie apart
 constexpr double kWorkASlabRow = 40;
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
@@ -59,6 +62,7 @@ int64_t SlabFloatsAChannel(const Geometry& g) {
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : bias_((computation & kBiasFromOutput) != 0),
       sums_(bias_ && problem.rule.input_rounding != numerics::InputRounding::kNone),
+      transposes_(problem.output.strides[4] == 1 || problem.output.strides[1] != 1),
       tiles_(kernels::AllGatherTiles()) {
   const Geometry& g = problem.geometry;
   input_channels_ = g.group_input_channels();
@@ -133,16 +137,21 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double slab_rows =
       static_cast<double>(input_channels_ * output_blocks_ * g.kernel[0] * g.stride[1] * slab_rows_);
+  const int64_t step = problem.input.strides[4];
+  const double apart = step == 1                                     ? 0
+                       : std::abs(step) < kernels::kMemoryLineFloats ? kWorkAStridedElem
+                                                                     : kWorkALineAnElem;
   work_ =
       pixels * vectors *
           (columns / kEfficiency +
-           static_cast<double>(input_blocks_) * (kWorkATransposedVector + (plain ? 0 : kWorkAConvertedVector))) +
+           static_cast<double>(input_blocks_) *
+               ((transposes_ ? kWorkATransposedVector : kWorkACopiedVector) + (plain ? 0 : kWorkAConvertedVector))) +
       pieces * vectors * columns * (kWorkATileVector + kWorkATileCall / (static_cast<double>(panel_vectors_) * rows)) +
       (sums_ ? static_cast<double>(output_channels_) *
                    (pixels * kWorkASummedElem + pixels / static_cast<double>(piece_columns_) * kWorkASummedRow)
              : 0) +
       strips * slab_rows *
-          (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0)) +
+          (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0) + apart) +
            kWorkASlabRow) +
       static_cast<double>(segments_) *
           (vectors * kWorkLanes * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob) +

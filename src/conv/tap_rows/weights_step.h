@@ -3,9 +3,9 @@
 //   sums[column][output channel] = sum over output pixels of slab[pixel under column] * output[pixel][output channel]
 // where a column is an input channel and a tap. Of the input under a strip of output a small padded slab is made, in
 // which every column is a shift, so that its factors are read where they stand: rows and positions lie apart by their
-// residues of the stride. Output is transposed piece by piece, for all columns at once, while the product before it
-// asks for it: so memory is hardly waited for. Sums are transposed last. The bias gradient is one more column, of ones,
-// or, where output is rounded, of the sums of what is transposed.
+// residues of the stride. Output is transposed piece by piece (or copied, where its channels lie side by side), for all
+// columns at once, while the product before it asks for it: so memory is hardly waited for. Sums are transposed last.
+// The bias gradient is one more column, of ones, or, where output is rounded, of the sums of what is transposed.
 #ifndef CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 
@@ -21,6 +21,7 @@
 namespace canopy::conv::tap_rows {
 
 inline constexpr int64_t kMostSlabFloats = 128 << 10;
+inline constexpr int64_t kMostOutputs = 128;  // of a job: a piece of them takes 128 KiB
 
 // Of the input under a strip of output pixels.
 int64_t SlabFloatsAChannel(const Geometry& geometry);
@@ -67,6 +68,7 @@ class WeightsStep : public Step {
 
   bool bias_;          // its gradient too
   bool sums_ = false;  // that is summed apart
+  bool transposes_;    // output: its pixels lie side by side, not its channels
   kernels::GatherTilesList tiles_;
   int64_t input_channels_ = 0, output_channels_ = 0, taps_ = 1;  // channels of a group
   packing::Strips strips_;                                       // each has a slab
