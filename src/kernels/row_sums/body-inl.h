@@ -97,7 +97,10 @@ void SumRows(const RowSumsCall& call) {
   for (int64_t k = 0; k < call.sources; ++k, source += source_channel, ahead += source_channel) {
     const Element* line = ahead;
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r, line += source_row) __builtin_prefetch(line, 0, 3);
+    for (int r = 0; r < kRows; ++r, line += source_row) {
+      __builtin_prefetch(line, 0, 3);
+      __builtin_prefetch(line + kRowLanes, 0, 3);
+    }
     for (int64_t j = 0; j < columns; ++j) {
       RowVec factor[kTaps][kChannels];
 #pragma GCC unroll 3

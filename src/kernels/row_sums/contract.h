@@ -25,8 +25,9 @@ struct RowSumsCall {
   int64_t result_channel, result_row;
   int64_t row_begin, row_end;    // kernels for edges only; the others take all rows as present
   int64_t lane_begin, lane_end;  // kernels for edges and sides only
-  // What later calls read, brought to the cache meanwhile: a line a source and row, apart like the source's. A hint:
-  // any address will do.
+  // What later calls read, brought to the cache meanwhile: a vector a source and row, apart like the source's, and the
+  // next one of each. Memory may leave a request unheard, so that calls of neighbouring vectors ask for each twice.
+  // A hint: any address will do.
   const void* ahead;
 };
 
