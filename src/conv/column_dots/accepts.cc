@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
-#include "conv/algorithm.h"
-#include "conv/packing/planes.h"
+#include "conv/column_dots/weights_step.h"
 
 namespace canopy::conv::column_dots {
 namespace {
 
-constexpr int64_t kMostColumns = 48;   // more would not stay near
+constexpr int64_t kMostColumns = 256;  // whose sums stay near
 constexpr int64_t kFewestOutputs = 4;  // of a group: each column is made for them alone
 constexpr int64_t kMostExtent = int64_t{1} << 30;
 
@@ -25,12 +24,13 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (*std::min_element(g.output_size.begin(), g.output_size.end()) <= 0) return "there is no output";
   if (*std::max_element(g.kernel.begin(), g.kernel.end()) > kMostColumns || g.taps() == 0 ||
       g.group_input_channels() > kMostColumns / g.taps()) {
-    return "a group has no columns or more than 48";
+    return "a group has no columns or more than 256";
   }
   for (int axis = 0; axis < 3; ++axis) {
     if (std::max(g.stride[axis], g.dilation[axis]) > kMostExtent) return "taps lie more than 2^30 positions apart";
   }
-  if (!packing::PlanesRun(problem.output, g.output_size)) return "output pixels do not lie side by side";
+  if (problem.output.strides[4] != 1 && g.output_size[2] > 1) return "output pixels of a row do not lie side by side";
+  if (SlabFloats(g) > kMostSlabFloats) return "the input under a few rows of output takes more than 512 KiB";
   return "";
 }
 

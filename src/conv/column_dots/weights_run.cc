@@ -6,17 +6,17 @@
 
 #include "conv/column_dots/weights_step.h"
 #include "conv/elements.h"
-#include "conv/grid.h"
 #include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::column_dots {
 namespace {
 
-constexpr int64_t kTilesAhead = 2;  // whose output is asked for while one is multiplied
+constexpr int64_t kLinesAhead = 8;  // of what is not asked for meanwhile: from there on the processor foresees them
 
 }  // namespace
 
@@ -53,9 +53,12 @@ class WeightsRun {
     int64_t group, first, outputs;
   };
 
-  // Pixels of a plane of one image.
+  // Some output channels of a block in a part of a strip.
   struct Piece {
-    int64_t image, first, pixels;
+    int64_t first_row, rows;  // output channels, from the block's first
+    int64_t line, lines;      // of the strip
+    int64_t pixel, pixels;    // of each line
+    int64_t offset;           // of the first, in elements of output
   };
 
   void RunJobs(bool serial) const {
@@ -71,13 +74,25 @@ class WeightsRun {
     return {group, group * s_.outputs_ + first, std::min(s_.output_block_, s_.outputs_ - first)};
   }
 
-  Piece PieceAt(int64_t index) const {
-    return {s_.pieces_.image(index), s_.pieces_.first(index), s_.pieces_.size(index)};
+  // Piece `number` of a strip, those of a tile of output channels one after another.
+  Piece PieceAt(const Block& block, const packing::Strip& strip, int64_t number) const {
+    const auto& strides = p_.output.strides;
+    const int64_t across = Across(strip), a_tile = across * Down(strip);
+    Piece piece;
+    piece.first_row = number / a_tile * s_.rows_;
+    piece.rows = std::min(s_.rows_, block.outputs - piece.first_row);
+    piece.line = number % a_tile / across * s_.piece_lines_;
+    piece.lines = std::min(s_.piece_lines_, strip.rows - piece.line);
+    piece.pixel = number % across * s_.piece_pixels_;
+    piece.pixels = std::min(s_.piece_pixels_, strip.columns - piece.pixel);
+    piece.offset = strip.image * strides[0] + (block.first + piece.first_row) * strides[1] + strip.depth * strides[2] +
+                   (strip.row + piece.line) * strides[3] + strip.column + piece.pixel;
+    return piece;
   }
 
-  int64_t OutputOffset(const Piece& piece, int64_t channel) const {
-    return piece.image * p_.output.strides[0] + channel * p_.output.strides[1] + piece.first;
-  }
+  // Pieces of a strip's lines and of its rows.
+  int64_t Across(const packing::Strip& strip) const { return base::CeilDiv(strip.columns, s_.piece_pixels_); }
+  int64_t Down(const packing::Strip& strip) const { return base::CeilDiv(strip.rows, s_.piece_lines_); }
 
   // [output channel][column], the bias gradient behind a channel's columns.
   float* Partial(int64_t block, int64_t segment) const {
@@ -86,19 +101,25 @@ class WeightsRun {
 
   void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
     const Block block = BlockAt(block_index);
-    const int64_t columns = s_.columns(), count = s_.pieces_.count();
-    const int64_t begin = segment * count / s_.segments_, end = (segment + 1) * count / s_.segments_;
+    const int64_t columns = s_.columns(), strips = s_.strips_.count();
+    const int64_t begin = segment * strips / s_.segments_, end = (segment + 1) * strips / s_.segments_;
+    const int64_t ones = s_.inputs_ * s_.slab_.channel_floats();
+    std::memset(scratch.slab, 0, static_cast<size_t>(ones) * sizeof(float));
+    std::fill(scratch.slab + ones, scratch.slab + s_.slab_floats(), 1.0f);
+    s_.slab_.ListTaps(p_.geometry, s_.inputs_, scratch.tap_offsets);
+    if (columns > s_.taps_) scratch.tap_offsets[s_.taps_] = ones;
     std::memset(scratch.sums, 0, static_cast<size_t>(block.outputs * columns * s_.lanes_) * sizeof(float));
     if (s_.sums_) std::fill(scratch.biases, scratch.biases + block.outputs, 0.0f);
     for (int64_t index = begin; index < end; ++index) {
-      const Piece piece = PieceAt(index), next = PieceAt(std::min(index + 1, end - 1));
-      FillColumns(block, piece, scratch);
-      for (int64_t row = 0; row < block.outputs; row += s_.rows_) {
-        const int64_t rows = std::min(s_.rows_, block.outputs - row), later = row + kTilesAhead * s_.rows_;
-        const bool last = later >= block.outputs;
-        LookUp(block, piece, next, later + s_.rows_);
-        AddRows(block, piece, row, rows, OutputOffset(last ? next : piece, block.first + later % block.outputs),
-                scratch);
+      const packing::Strip strip = s_.strips_.At(index), next = s_.strips_.At(std::min(index + 1, end - 1));
+      s_.slab_.Fill(p_, input_, strip, block.group * s_.inputs_, s_.inputs_, scratch.line, scratch.slab);
+      const int64_t count = base::CeilDiv(block.outputs, s_.rows_) * Down(strip) * Across(strip);
+      const auto piece = [&](int64_t number) {
+        return number < count ? PieceAt(block, strip, number) : PieceAt(block, next, (number - count) % count);
+      };
+      for (int64_t number = 0; number < count; ++number) {
+        LookUp(piece(number + 2));
+        AddPiece(piece(number), piece(number + 1), scratch);
       }
     }
     float* to = Partial(block_index, segment);
@@ -110,74 +131,94 @@ class WeightsRun {
   }
 
   // Requests for what lies in a page that the processor has not looked up are dropped, so each page is asked for early,
-  // for the look-up's sake: here those of a tile of channels, counted on into the next piece.
-  void LookUp(const Block& block, const Piece& piece, const Piece& next, int64_t row) const {
-    for (int64_t r = row; r < row + s_.rows_; ++r) {
-      const Piece& at = r < block.outputs ? piece : next;
-      const int64_t first = OutputOffset(at, block.first + r % block.outputs);
+  // for the look-up's sake.
+  void LookUp(const Piece& piece) const {
+    for (int64_t r = 0; r < piece.rows; ++r) {
+      const int64_t first = piece.offset + r * p_.output.strides[1];
       __builtin_prefetch(output_.Address(first));
-      __builtin_prefetch(output_.Address(first + at.pixels - 1));
+      __builtin_prefetch(output_.Address(first + (piece.lines - 1) * p_.output.strides[3] + piece.pixels - 1));
     }
   }
 
-  // A line for each column, of whole vectors.
-  void FillColumns(const Block& block, const Piece& piece, const WeightsScratch& scratch) const {
-    const int64_t whole = base::RoundUp(piece.pixels, s_.lanes_), taps = p_.geometry.taps();
-    float* line = scratch.columns;
-    for (int64_t column = 0; column < s_.taps_; ++column, line += s_.line_floats_) {
-      const PixelMap map = InputMap(p_, column % taps);
-      const int64_t channel = block.group * s_.inputs_ + column / taps;
-      const int64_t count =
-          BuildSegments(map, piece.image * s_.pieces_.plane + piece.first, piece.pixels, scratch.segments);
-      input_.Fetch(channel * p_.input.strides[1], scratch.segments, count, map.element_step(), piece.pixels, line);
-      std::fill(line + piece.pixels, line + whole, 0.0f);
-    }
-    if (s_.columns() > s_.taps_) std::fill(line, line + whole, 1.0f);
-  }
-
-  // Adds what some output channels have at a piece's pixels. `later` is the channel's element that comes next.
-  void AddRows(const Block& block, const Piece& piece, int64_t row, int64_t rows, int64_t later,
-               const WeightsScratch& scratch) const {
-    const int64_t offset = OutputOffset(piece, block.first + row), columns = s_.columns();
-    const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+  void AddPiece(const Piece& piece, const Piece& next, const WeightsScratch& scratch) const {
+    const auto& strides = p_.output.strides;
+    if (s_.sums_) AddBiases(piece, scratch.biases + piece.first_row);
     kernels::DotsCall call{};
-    call.vectors = base::CeilDiv(piece.pixels, s_.lanes_);
-    call.a = output_.Direct(offset, 1);
-    call.a_row = p_.output.strides[1];
-    if (call.a == nullptr || piece.pixels % s_.lanes_ != 0) {
-      CopyRows(offset, rows, piece.pixels, scratch.rows);
+    call.lines = piece.lines;
+    call.b = scratch.slab + piece.line * s_.slab_.pitch() + piece.pixel;
+    call.b_line = s_.slab_.pitch();
+    call.a = output_.Direct(piece.offset, 1);
+    if (call.a == nullptr) {
+      CopyLines(piece, 0, s_.line_floats(), scratch.rows);
       call.a = scratch.rows;
-      call.a_row = s_.line_floats_;
+      call.a_line = s_.line_floats();
+      call.a_row = piece.lines * call.a_line;
+      call.vectors = base::CeilDiv(piece.pixels, s_.lanes_);
+      return Multiply(piece, next, call, scratch);
     }
-    if (s_.sums_) {
-      for (int64_t r = 0; r < rows; ++r) {
-        scratch.biases[row + r] += output_.Sum(offset + r * p_.output.strides[1], piece.pixels);
+    call.a_row = strides[1];
+    call.a_line = strides[3];
+    call.vectors = piece.pixels / s_.lanes_;
+    if (call.vectors > 0) Multiply(piece, next, call, scratch);
+    const int64_t whole = call.vectors * s_.lanes_;
+    if (whole == piece.pixels) return;
+    CopyLines(piece, whole, s_.lanes_, scratch.ends);
+    call.a = scratch.ends;
+    call.a_line = s_.lanes_;
+    call.a_row = piece.lines * s_.lanes_;
+    call.b += whole;
+    call.vectors = 1;
+    Multiply(piece, next, call, scratch);
+  }
+
+  void AddBiases(const Piece& piece, float* sums) const {
+    const auto& strides = p_.output.strides;
+    for (int64_t r = 0; r < piece.rows; ++r) {
+      float sum = 0;
+      for (int64_t l = 0; l < piece.lines; ++l) {
+        sum += output_.Sum(piece.offset + r * strides[1] + l * strides[3], piece.pixels);
       }
+      sums[r] += sum;
     }
+  }
+
+  // What its lines hold from their pixel `first` on, and zeros: [output channel][line], `floats` apart.
+  void CopyLines(const Piece& piece, int64_t first, int64_t floats, float* to) const {
+    const auto& strides = p_.output.strides;
+    const int64_t pixels = piece.pixels - first, rows = piece.rows * piece.lines;
+    for (int64_t l = 0; l < piece.lines; ++l) {
+      output_.CopyRows(piece.offset + l * strides[3] + first, strides[1], piece.rows, pixels, to + l * floats,
+                       piece.lines * floats);
+    }
+    for (int64_t i = 0; i < rows && pixels < floats; ++i)
+      std::fill(to + i * floats + pixels, to + (i + 1) * floats, 0.0f);
+  }
+
+  // A piece's output channels by all columns.
+  void Multiply(const Piece& piece, const Piece& next, kernels::DotsCall call, const WeightsScratch& scratch) const {
+    const kernels::DotsKernels& dots = kernels::Dots();
+    const int64_t columns = s_.columns(), bytes = numerics::ElementBytes(p_.output.dtype);
+    const int64_t tiles = base::CeilDiv(columns, dots.most_columns[piece.rows]);
+    const auto coming = [&](int64_t row) {
+      return static_cast<const char*>(output_.Address(next.offset + row * p_.output.strides[1]));
+    };
+    // Every tile asks for an output channel of the next piece, or two where tiles are few; what is left asks again.
+    const int64_t at_once = tiles < next.rows ? 2 : 1;
+    for (int64_t r = at_once * tiles; r < next.rows; ++r) {
+      for (int64_t line = 0; line < kLinesAhead; ++line) __builtin_prefetch(coming(r) + line * kernels::kMemoryLine);
+    }
+    call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * bytes;
+    call.ahead_line[0] = call.ahead_line[1] = p_.output.strides[3] * bytes;
     call.sums_row = columns * s_.lanes_;
-    call.far = true;
-    int64_t offsets[kernels::kMostDotsColumns], asked = 0;  // channels
-    const int64_t most = kernels::Dots().most_columns[rows], tiles = base::CeilDiv(columns, most);
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const int64_t first = tile * columns / tiles, count = (tile + 1) * columns / tiles - first;
-      for (int64_t c = 0; c < count; ++c) offsets[c] = c * s_.line_floats_;
-      call.b = scratch.columns + first * s_.line_floats_;
-      call.b_offsets = offsets;
-      call.sums = scratch.sums + (row * columns + first) * s_.lanes_;
-      for (int i = 0; i < 2; ++i, ++asked) {
-        const bool more = asked < s_.rows_;
-        call.ahead[i] = static_cast<const char*>(output_.Address(later + (more ? asked : 0) * p_.output.strides[1]));
-        call.ahead_step[i] = more ? s_.lanes_ * bytes : 0;
-      }
-      kernels::Dots().dots[rows][count](call);
+      call.b_offsets = scratch.tap_offsets + first;
+      call.sums = scratch.sums + (piece.first_row * columns + first) * s_.lanes_;
+      const int64_t asked = std::min(tile * at_once, next.rows - 1);
+      call.ahead[0] = coming(asked);
+      call.ahead[1] = coming(std::min(asked + at_once, next.rows) - 1);
+      dots.dots[piece.rows][count](call);
     }
-  }
-
-  // Whole vectors, zeros behind the pixels.
-  void CopyRows(int64_t offset, int64_t rows, int64_t pixels, float* to) const {
-    output_.CopyRows(offset, p_.output.strides[1], rows, pixels, to, s_.line_floats_);
-    const int64_t whole = base::RoundUp(pixels, s_.lanes_);
-    for (int64_t r = 0; r < rows; ++r, to += s_.line_floats_) std::fill(to + pixels, to + whole, 0.0f);
   }
 
   // Adds up the segments of a block, in their order, and stores them.

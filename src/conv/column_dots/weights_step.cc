@@ -10,6 +10,7 @@
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
+#include "kernels/lines/contract.h"
 
 namespace canopy::conv::column_dots {
 namespace {
@@ -17,33 +18,52 @@ namespace {
 using base::CeilDiv;
 using base::RoundUp;
 
-constexpr int64_t kColumnFloats = 32 << 10;  // of a piece: 128 KiB of a 1 MiB L2
-constexpr int64_t kMostPixels = 512;         // of a piece
-constexpr int64_t kSumFloats = 96 << 10;     // of a job: 384 KiB, of which a tile is in use at a time
+constexpr int64_t kStripPixels = 3600;      // rows of input are read again for each strip
+constexpr int64_t kSlabFloats = 64 << 10;   // 256 KiB of a 1 MiB L2
+constexpr int64_t kSlabMultiple = 16;       // lines of memory: vectors straddle fewer then
+constexpr int64_t kPieceFloats = 16 << 10;  // of output and slab, at a time; somewhat more than the L1 still gains
+constexpr int64_t kPiecePixels = 1800, kFewColumnsPixels = 800;
+constexpr int64_t kPieceVectors = 128;    // FP32 sums stay short
+constexpr int64_t kSumFloats = 96 << 10;  // of a job: 384 KiB, of which a tile is in use at a time
 constexpr int64_t kEnoughJobs = 8;
 constexpr int64_t kMostPieces = 256;  // of a segment: its sums meet as many terms
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.86;
-constexpr double kReadWork = 4;   // of a vector of output
-constexpr double kFarWork = 0.3;  // more for each of its columns, where a piece's are too many for the L1
-constexpr int64_t kNearFloats = 6 << 10;
+constexpr double kEfficiency = 0.82;
+constexpr double kReadWork = 1;  // of a vector of output
 constexpr double kConvertedWork = 3;
-constexpr double kColumnElemWork = 0.3, kPickedElemWork = 1.6;
-constexpr double kColumnRowWork = 30;
-constexpr double kTileWork = 40;
-constexpr double kSumWork = 3;  // of a vector of sums, once a piece
+constexpr double kSlabElemWork = 0.8, kPickedElemWork = 1;
+constexpr double kSlabRowWork = 40;
+constexpr double kTileWork = 40, kTileLineWork = 15;
+constexpr double kSumWork = 3, kFarSumWork = 3;  // of a vector of sums, once a piece; more where a tile's are far
+constexpr int64_t kNearSumFloats = 8 << 10;
 constexpr double kReduceWork = 8;
 constexpr double kJobWork = 3000;
 constexpr double kStoreWork = 5;  // of a weight
 constexpr double kBiasElemWork = 0.08, kBiasRowWork = 30;
 
+packing::Strips CutStrips(const Geometry& g) {
+  const int64_t inputs = std::max<int64_t>(1, g.group_input_channels());
+  for (int64_t pixels = kStripPixels;; pixels /= 2) {
+    const packing::Strips strips(g, pixels, 16);
+    const int64_t floats = packing::TapSlab::ChannelFloats(g, strips.rows(), strips.columns(), kSlabMultiple);
+    if (floats <= kSlabFloats / inputs || pixels < 256) return strips;
+  }
+}
+
 }  // namespace
+
+int64_t SlabFloats(const Geometry& g) {
+  const packing::Strips strips = CutStrips(g);
+  const base::Checked floats =
+      base::Checked(packing::TapSlab::ChannelFloats(g, strips.rows(), strips.columns(), kSlabMultiple)) *
+      g.group_input_channels();
+  return floats.ok() ? floats.value() : kMostSlabFloats + 1;
+}
 
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : bias_((computation & kBiasFromOutput) != 0),
       sums_(bias_ && problem.rule.input_rounding != numerics::InputRounding::kNone),
-      zeros_(MeetsPadding(problem.geometry)),
       lanes_(kernels::Dots().lanes) {
   const Geometry& g = problem.geometry;
   inputs_ = g.group_input_channels();
@@ -60,37 +80,48 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
 }
 
 void WeightsStep::Cut(const Geometry& g) {
-  const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  pieces_ = packing::Pieces(g.batch, plane, std::min(kMostPixels, kColumnFloats / columns()), lanes_);
-  line_floats_ = RoundUp(pieces_.pixels, std::max<int64_t>(lanes_, 16));
+  strips_ = CutStrips(g);
+  slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), kSlabMultiple);
   rows_ = kernels::kMostDotsRows;
   while (kernels::Dots().most_columns[rows_] == 0) --rows_;
+  // Output of a tile and the slab under it, which of one plane of taps is read several times.
+  const int64_t planes = inputs_ * g.kernel[0] * g.stride[1] * g.stride[2];
+  const int64_t beside = planes * (slab_.rows() - strips_.rows()) * slab_.pitch();
+  const int64_t near = std::max(lanes_, (kPieceFloats - beside) / (rows_ + planes));
+  const bool few = columns() <= 2 * kernels::Dots().most_columns[rows_];
+  const int64_t most = std::min({near, few ? kFewColumnsPixels : kPiecePixels, kPieceVectors * lanes_});
+  piece_pixels_ = base::PartSize(strips_.columns(), most);
+  if (piece_pixels_ < strips_.columns()) piece_pixels_ = RoundUp(piece_pixels_, std::max<int64_t>(lanes_, 16));
+  const int64_t lines = std::min(most / piece_pixels_, kPieceVectors / CeilDiv(piece_pixels_, lanes_));
+  piece_lines_ = piece_pixels_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), lines);
+  zeros_ = MeetsPadding(g) || g.output_size[2] % lanes_ != 0;
   output_block_ = base::PartSize(outputs_, kSumFloats / (columns() * lanes_));
   if (output_block_ < outputs_) output_block_ = RoundUp(output_block_, rows_);
   output_blocks_ = CeilDiv(outputs_, output_block_);
   const int64_t enough = CeilDiv(kEnoughJobs, std::max<int64_t>(1, jobs(g.groups)));
-  const int64_t items = std::max<int64_t>(1, pieces_.count());
-  segments_ = std::clamp(std::max(enough, CeilDiv(items, kMostPieces)), int64_t{1}, items);
+  const int64_t strips = std::max<int64_t>(1, strips_.count());
+  segments_ = std::clamp(std::max(enough, CeilDiv(strips * strip_pieces(), kMostPieces)), int64_t{1}, strips);
 }
 
 double WeightsStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const double scale = static_cast<double>(lanes_) / kWorkLanes;
   const double outputs = static_cast<double>(outputs_), lines = static_cast<double>(columns());
-  const double pieces = static_cast<double>(pieces_.count()), pixels = static_cast<double>(pieces_.plane * g.batch);
-  const double vectors = static_cast<double>(g.batch * CeilDiv(pieces_.plane, lanes_)) * scale;
+  const double rows = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1]);
+  const double pixels = rows * static_cast<double>(g.output_size[2]), strips = static_cast<double>(strips_.count());
+  const double vectors = rows * static_cast<double>(CeilDiv(g.output_size[2], lanes_)) * scale;
+  const double pieces = strips * static_cast<double>(strip_pieces()) *
+                        (strips_.columns() % lanes_ == 0 || strips_.columns() < lanes_ ? 1 : 2);
   const double most = static_cast<double>(kernels::Dots().most_columns[rows_]);
   const double row_tiles = static_cast<double>(CeilDiv(outputs_, rows_)), tiles = row_tiles * (lines / most + 1);
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
-  const bool picked = problem.input.strides[4] * g.stride[2] != 1;
-  double work = vectors * outputs *
-                (lines * (1 / kEfficiency + (columns() * line_floats_ > kNearFloats ? kFarWork : 0)) + kReadWork +
-                 (plain ? 0 : kConvertedWork));
-  work += pieces * (tiles * kTileWork + outputs * lines * kSumWork * scale);
-  work += static_cast<double>(output_blocks_) * lines *
-          (pixels * (picked ? kPickedElemWork : kColumnElemWork) +
-           pixels / static_cast<double>(g.output_size[2]) * kColumnRowWork + pieces * kColumnRowWork);
+  const bool picked = problem.input.strides[4] != 1 || g.stride[2] > 2;
+  const double sum_work = kSumWork + (rows_ * columns() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
+  double work = vectors * outputs * (lines / kEfficiency + kReadWork + (plain ? 0 : kConvertedWork));
+  work += pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork;
+  work += static_cast<double>(output_blocks_ * inputs_ * g.kernel[0] * g.stride[1] * slab_.rows()) * strips *
+          (static_cast<double>(slab_.line_floats()) * (kSlabElemWork + (picked ? kPickedElemWork : 0)) + kSlabRowWork);
   if (sums_) work += outputs * (pixels * kBiasElemWork + pieces * kBiasRowWork);
   work += outputs * lines * (static_cast<double>(segments_) * kReduceWork + kStoreWork);
   work += static_cast<double>(output_blocks_ * segments_) * kJobWork;
@@ -100,19 +131,22 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
-  scratch.columns = carver.Take<float>(columns() * line_floats_ + kernels::kLineSlack);
-  scratch.rows = carver.Take<float>(rows_ * line_floats_);
+  scratch.slab = carver.Take<float>(slab_floats());
+  scratch.line = carver.Take<float>(slab_.line_floats() + kernels::kLineSlack);
+  scratch.rows = carver.Take<float>(rows_ * piece_lines_ * line_floats());
+  scratch.ends = carver.Take<float>(rows_ * piece_lines_ * lanes_);
   scratch.sums = carver.Take<float>(output_block_ * columns() * lanes_);
   scratch.biases = carver.Take<float>(sums_ ? output_block_ : 0);
-  scratch.segments = carver.Take<kernels::Segment>(pieces_.pixels);
+  scratch.tap_offsets = carver.Take<int64_t>(columns());
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
 
 std::string WeightsStep::Describe() const {
-  return "pieces of " + std::to_string(pieces_.pixels) + " pixels by " + std::to_string(columns()) +
-         " columns, blocks of " + std::to_string(output_block_) + " output channels, " + std::to_string(segments_) +
-         " segments";
+  return "strips of " + std::to_string(strips_.rows()) + "x" + std::to_string(strips_.columns()) +
+         " output pixels in pieces of " + std::to_string(piece_lines_) + "x" + std::to_string(piece_pixels_) + " by " +
+         std::to_string(columns()) + " columns, blocks of " + std::to_string(output_block_) + " output channels, " +
+         std::to_string(segments_) + " segments";
 }
 
 }  // namespace canopy::conv::column_dots

@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights as dot products along pixels:
-//   result[output channel][column] = sum over output pixels of output[output channel][pixel] * columns[column][pixel]
-// where a column is an input channel and a tap. Of a piece of the output's pixels all columns are written out, each a
-// line of the input's elements, or zeros, under those pixels. Output is read where it stands, a few channels at a time,
-// while memory is asked for the next. Lanes are pixels: so vectors are full however few the columns are, and their
-// lanes are added up at the end. The bias gradient is one more column, of ones, or, where output is rounded, the sums
-// of what was just read.
+//   result[output channel][column] = sum over output pixels of output[output channel][pixel] * slab[pixel under column]
+// where a column is an input channel and a tap. Of the input under a strip of output a padded slab is made, in which
+// every column is a shift. Output is read where it stands, a few channels and a piece of the strip at a time, by all
+// columns, while memory is asked for the next piece. Lanes are pixels: so vectors are full however few the columns are,
+// nothing is transposed, and their lanes are added up at the end. The bias gradient is one more column, of ones, or,
+// where output is rounded, the sums of what was just read.
 #ifndef CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 
 #include <string>
 
+#include "base/checked_math.h"
 #include "conv/algorithm.h"
-#include "conv/packing/planes.h"
-#include "kernels/lines/contract.h"
+#include "conv/packing/strips.h"
+#include "conv/packing/tap_slab.h"
 
 namespace canopy::conv::column_dots {
 
+inline constexpr int64_t kMostSlabFloats = 128 << 10;
+
+// Of the input under a strip of output pixels, of all channels of a group.
+int64_t SlabFloats(const Geometry& geometry);
+
 // One thread's working memory.
 struct WeightsScratch {
-  float* columns;  // [column][pixel of a piece], whole vectors
-  float* rows;     // [output channel of a tile][pixel of a piece], where output cannot be read in place
-  float* sums;     // [output channel][column] vectors of lanes
-  float* biases;   // [output channel], where they are summed apart
-  kernels::Segment* segments;
+  float* slab;           // then a plane of ones
+  float* line;           // of the input
+  float* rows;           // [output channel of a tile][line of a piece][pixel], where output cannot be read in place
+  float* ends;           // likewise, a vector of each line: what is left of it, and zeros
+  float* sums;           // [output channel][column] vectors of lanes
+  float* biases;         // [output channel], where they are summed apart
+  int64_t* tap_offsets;  // of the columns in the slab
 };
 
 class WeightsStep : public Step {
@@ -42,18 +50,25 @@ class WeightsStep : public Step {
   double CountWork(const ConvProblem& problem) const;
 
   int64_t columns() const { return taps_ + (bias_ && !sums_ ? 1 : 0); }  // that are multiplied
-  int64_t results() const { return taps_ + (bias_ ? 1 : 0); }            // of an output channel
+  // All that is read behind a line, or in place of ones: whole vectors.
+  int64_t slab_floats() const { return inputs_ * slab_.channel_floats() + slab_.plane_floats() + 2 * lanes_; }
+  int64_t strip_pieces() const {  // of a tile of output channels
+    return base::CeilDiv(strips_.columns(), piece_pixels_) * base::CeilDiv(strips_.rows(), piece_lines_);
+  }
+  int64_t line_floats() const { return base::RoundUp(piece_pixels_, lanes_); }
+  int64_t results() const { return taps_ + (bias_ ? 1 : 0); }  // of an output channel
   int64_t jobs(int64_t groups) const { return groups * output_blocks_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
-  bool bias_;          // its gradient too
-  bool sums_ = false;  // that is summed apart
-  bool zeros_ = false;
+  bool bias_;           // its gradient too
+  bool sums_ = false;   // that is summed apart
+  bool zeros_ = false;  // are multiplied
   int64_t lanes_ = 1;
   int64_t inputs_ = 0, outputs_ = 0, taps_ = 0;  // channels of a group; columns without the bias's
-  packing::Pieces pieces_;
-  int64_t line_floats_ = 0;  // of a piece, whole vectors
-  int64_t rows_ = 1;         // output channels of a tile
+  packing::Strips strips_;                       // each has a slab
+  packing::TapSlab slab_;
+  int64_t piece_lines_ = 1, piece_pixels_ = 1;  // of a strip: a product's terms; pixels of a line
+  int64_t rows_ = 1;                            // output channels of a tile
   int64_t output_block_ = 1, output_blocks_ = 0;
   int64_t segments_ = 1;
   int scratch_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1;

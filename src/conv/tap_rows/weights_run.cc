@@ -99,11 +99,11 @@ class WeightsRun {
     const int64_t end = std::min(s_.strips_.count(), begin + s_.segment_strips_);
     Clear(totals);
     Clear(scratch.tiles);
-    ListTaps(block, scratch.tap_offsets);
+    s_.slab_.ListTaps(g_, block.inputs, scratch.tap_offsets);
     if (block.multiplied > block.inputs * s_.taps_) {
-      const int64_t ones = block.inputs * s_.slab_floats_;
+      const int64_t ones = block.inputs * s_.slab_.channel_floats();
       scratch.tap_offsets[block.columns - 1] = ones;
-      std::fill(scratch.slab + ones, scratch.slab + ones + s_.plane_floats(), 1.0f);
+      std::fill(scratch.slab + ones, scratch.slab + ones + s_.slab_.plane_floats(), 1.0f);
     }
     for (int64_t i = 0; i < s_.piece_pixels(); ++i) scratch.pixel_offsets[i] = i * s_.lane_step_;
     for (int64_t i = 0; i < block.columns; ++i) scratch.result_offsets[i] = i * s_.lane_step_;
@@ -118,26 +118,9 @@ class WeightsRun {
 
   void Clear(float* tiles) const { std::memset(tiles, 0, static_cast<size_t>(s_.tile_floats()) * sizeof(float)); }
 
-  // Where in the slab the first pixel's element under each column is.
-  void ListTaps(const Block& block, int64_t* offsets) const {
-    const int64_t plane = s_.plane_floats();
-    for (int64_t c = 0; c < block.inputs; ++c) {
-      for (int64_t kd = 0; kd < g_.kernel[0]; ++kd) {
-        for (int64_t kh = 0; kh < g_.kernel[1]; ++kh) {
-          const int64_t h = kh * g_.dilation[1];
-          for (int64_t kw = 0; kw < g_.kernel[2]; ++kw) {
-            const int64_t w = kw * g_.dilation[2];
-            const int64_t residue = (kd * g_.stride[1] + h % g_.stride[1]) * g_.stride[2] + w % g_.stride[2];
-            *offsets++ = c * s_.slab_floats_ + residue * plane + h / g_.stride[1] * s_.pitch_ + w / g_.stride[2];
-          }
-        }
-      }
-    }
-  }
-
   void AddStrip(const Block& block, int64_t index, int64_t end, const WeightsScratch& scratch) const {
     const packing::Strip strip = s_.strips_.At(index);
-    FillSlab(block, strip, scratch);
+    s_.slab_.Fill(p_, input_, strip, block.first_input, block.inputs, scratch.line, scratch.slab);
     for (int64_t number = 0; number < PieceCount(strip); ++number) {
       // Requests for what lies in a page that the processor has not looked up are dropped, so each page is asked for
       // early, for the look-up's sake.
@@ -220,7 +203,7 @@ class WeightsRun {
     operands.runs = scratch.runs;
     operands.run_count = piece.rows;
     for (int64_t row = 0; row < piece.rows; ++row) {
-      scratch.runs[row] = {(piece.first_row + row) * s_.pitch_ + piece.first_column,
+      scratch.runs[row] = {(piece.first_row + row) * s_.slab_.pitch() + piece.first_column,
                            row * piece.columns * s_.lane_step_, piece.columns};
     }
     operands.a = scratch.slab;
@@ -251,57 +234,6 @@ class WeightsRun {
         (more ? tiles.scattered_ahead : tiles.scattered)[count](operands, true);
         asked += operands.panels * share;
       }
-    }
-  }
-
-  // The input under a strip, zeros where there is none.
-  void FillSlab(const Block& block, const packing::Strip& strip, const WeightsScratch& scratch) const {
-    const auto& strides = p_.input.strides;
-    const int64_t first_h = strip.row * g_.stride[1] - g_.pad_begin[1], plane = s_.plane_floats();
-    const int64_t rows = strip.rows + (g_.kernel[1] - 1) * g_.dilation[1] / g_.stride[1];
-    for (int64_t c = 0; c < block.inputs; ++c) {
-      for (int64_t kd = 0; kd < g_.kernel[0]; ++kd) {
-        const int64_t d = strip.depth * g_.stride[0] - g_.pad_begin[0] + kd * g_.dilation[0];
-        const int64_t offset = strip.image * strides[0] + (block.first_input + c) * strides[1] + d * strides[2];
-        for (int64_t residue = 0; residue < g_.stride[1]; ++residue) {
-          if (!s_.reached_[1][static_cast<size_t>(residue)]) continue;
-          float* to = scratch.slab + c * s_.slab_floats_ + (kd * g_.stride[1] + residue) * g_.stride[2] * plane;
-          for (int64_t row = 0; row < rows; ++row, to += s_.pitch_) {
-            const int64_t h = first_h + row * g_.stride[1] + residue;
-            const bool inside = d >= 0 && d < g_.input_size[0] && h >= 0 && h < g_.input_size[1];
-            FillRow(strip, inside, offset + h * strides[3], scratch.line, to);
-          }
-        }
-      }
-    }
-  }
-
-  // One row of input, its residues a plane apart.
-  void FillRow(const packing::Strip& strip, bool inside, int64_t offset, float* line, float* to) const {
-    const int64_t residues = g_.stride[2], plane = s_.plane_floats(), length = s_.line_floats();
-    const int64_t first = strip.column * residues - g_.pad_begin[2];
-    const int64_t low = inside ? std::clamp<int64_t>(-first, 0, length) : length;
-    const int64_t high = std::clamp<int64_t>(g_.input_size[2] - first, low, length);
-    float* row = residues == 1 ? to : line;
-    std::fill(row, row + low, 0.0f);
-    if (low < high) FetchInput(offset + (first + low) * p_.input.strides[4], high - low, row + low);
-    std::fill(row + high, row + length, 0.0f);
-    for (int64_t r = 0; r < residues && residues > 1; ++r) {
-      if (!s_.reached_[2][static_cast<size_t>(r)]) continue;
-      if (residues == 2) {
-        kernels::Lines().every_second(line + r, 0, 1, s_.pitch_, to + r * plane);
-      } else {
-        for (int64_t i = 0; i < s_.pitch_; ++i) to[r * plane + i] = line[i * residues + r];
-      }
-    }
-  }
-
-  void FetchInput(int64_t offset, int64_t count, float* to) const {
-    const int64_t step = p_.input.strides[4];
-    if (step == 1) {
-      input_.FetchRun(offset, count, to);
-    } else {
-      input_.FetchGrid(offset, 0, 1, step, count, to);
     }
   }
 

@@ -42,21 +42,11 @@ constexpr double kWorkAStoredElem = 4;  // of the result, once
 constexpr double kWorkAStoredRow = 30;  // likewise, of the kernel
 constexpr double kWorkAJob = 1500;
 
-int64_t SlabRows(const Geometry& g, int64_t strip_rows) {
-  return strip_rows + (g.kernel[1] - 1) * g.dilation[1] / g.stride[1];
-}
-
-int64_t Pitch(const Geometry& g, int64_t strip_columns) {
-  return strip_columns + (g.kernel[2] - 1) * g.dilation[2] / g.stride[2];
-}
-
 }  // namespace
 
 int64_t SlabFloatsAChannel(const Geometry& g) {
   const packing::Strips strips(g, kStripPixels, 1);
-  const base::Checked floats =
-      base::Checked(g.kernel[0]) * g.stride[1] * g.stride[2] * SlabRows(g, strips.rows()) * Pitch(g, strips.columns());
-  return floats.ok() ? floats.value() : kMostSlabFloats + 1;
+  return packing::TapSlab::ChannelFloats(g, strips.rows(), strips.columns(), 1);
 }
 
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
@@ -86,16 +76,7 @@ void WeightsStep::Cut(const Geometry& g) {
   strips_ = packing::Strips(g, kStripPixels, 1);
   piece_columns_ = base::PartSize(strips_.columns(), kPiecePixels);
   piece_rows_ = piece_columns_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), kPiecePixels / piece_columns_);
-  pitch_ = Pitch(g, strips_.columns());
-  slab_rows_ = SlabRows(g, strips_.rows());
-  residues_ = g.stride[2];
-  slab_floats_ = g.kernel[0] * g.stride[1] * residues_ * plane_floats();
-  for (int axis = 1; axis < 3; ++axis) {
-    reached_[axis].assign(static_cast<size_t>(g.stride[axis]), false);
-    for (int64_t k = 0; k < g.kernel[axis]; ++k) {
-      reached_[axis][static_cast<size_t>(k * g.dilation[axis] % g.stride[axis])] = true;
-    }
-  }
+  slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), 1);
   zeros_ = MeetsPadding(g);
 }
 
@@ -109,7 +90,8 @@ void WeightsStep::ChooseBlocks() {
   // An odd number of cache lines keeps pixels apart in the L1's sets.
   lane_step_ = RoundUp(output_block_, std::max(16, tiles_.vector_lanes));
   if (lane_step_ % 32 == 0 && lane_step_ > 32) lane_step_ += 16;
-  const int64_t most = std::min(kSlabFloats / std::max<int64_t>(1, slab_floats_), kTileFloats / (taps_ * lane_step_));
+  const int64_t most =
+      std::min(kSlabFloats / std::max<int64_t>(1, slab_.channel_floats()), kTileFloats / (taps_ * lane_step_));
   input_block_ = base::PartSize(input_channels_, most);
   input_blocks_ = CeilDiv(input_channels_, input_block_);
 }
@@ -136,7 +118,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const double slab_rows =
-      static_cast<double>(input_channels_ * output_blocks_ * g.kernel[0] * g.stride[1] * slab_rows_);
+      static_cast<double>(input_channels_ * output_blocks_ * g.kernel[0] * g.stride[1] * slab_.rows());
   const int64_t step = problem.input.strides[4];
   const double apart = step == 1                                     ? 0
                        : std::abs(step) < kernels::kMemoryLineFloats ? kWorkAStridedElem
@@ -151,7 +133,8 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
                    (pixels * kWorkASummedElem + pixels / static_cast<double>(piece_columns_) * kWorkASummedRow)
              : 0) +
       strips * slab_rows *
-          (static_cast<double>(line_floats()) * (kWorkASlabElem + (residues_ > 1 ? kWorkAPickedElem : 0) + apart) +
+          (static_cast<double>(slab_.line_floats()) *
+               (kWorkASlabElem + (g.stride[2] > 1 ? kWorkAPickedElem : 0) + apart) +
            kWorkASlabRow) +
       static_cast<double>(segments_) *
           (vectors * kWorkLanes * columns * kWorkAStore + static_cast<double>(jobs(1)) * kWorkAJob) +
@@ -163,8 +146,8 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
-  scratch.slab = carver.Take<float>(input_block_ * slab_floats_ + plane_floats() + kernels::kLineSlack);
-  scratch.line = carver.Take<float>(line_floats() + kernels::kLineSlack);
+  scratch.slab = carver.Take<float>(input_block_ * slab_.channel_floats() + slab_.plane_floats() + kernels::kLineSlack);
+  scratch.line = carver.Take<float>(slab_.line_floats() + kernels::kLineSlack);
   scratch.rows = carver.Take<float>(output_block_ * piece_pixels());
   scratch.pixels = carver.Take<float>(piece_pixels() * lane_step_);
   scratch.tiles = carver.Take<float>(tile_floats());

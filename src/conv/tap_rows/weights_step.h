@@ -9,13 +9,12 @@
 #ifndef CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_TAP_ROWS_WEIGHTS_STEP_H_
 
-#include <array>
 #include <string>
-#include <vector>
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
 #include "conv/packing/strips.h"
+#include "conv/packing/tap_slab.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv::tap_rows {
@@ -28,10 +27,9 @@ int64_t SlabFloatsAChannel(const Geometry& geometry);
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* slab;  // [input channel][depth tap][residue of the row][residue of the position][row][position], padded; then
-                // a plane of ones
-  float* line;  // of the input
-  float* rows;  // [output channel][pixel of a piece], where output is converted
+  float* slab;              // then a plane of ones
+  float* line;              // of the input
+  float* rows;              // [output channel][pixel of a piece], where output is converted
   float* pixels;            // [pixel of a piece][output channel]
   float* tiles;             // [column][output channel]: sums of a few strips
   float* totals;            // likewise, of all
@@ -61,8 +59,6 @@ class WeightsStep : public Step {
   int64_t columns() const { return input_block_ * taps_ + (bias_ ? 1 : 0); }  // of a job
   int64_t jobs(int64_t groups) const { return groups * input_blocks_ * output_blocks_; }
   int64_t tile_floats() const { return columns() * lane_step_; }
-  int64_t plane_floats() const { return slab_rows_ * pitch_; }  // of a residue
-  int64_t line_floats() const { return residues_ * pitch_; }
   int64_t piece_pixels() const { return piece_rows_ * piece_columns_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
@@ -74,10 +70,7 @@ class WeightsStep : public Step {
   packing::Strips strips_;                                       // each has a slab
   int64_t piece_rows_ = 1, piece_columns_ = 1;                   // of a strip: one product's terms
   bool zeros_ = false;                                           // are multiplied
-  int64_t slab_rows_ = 0, pitch_ = 0;                            // of a residue under a whole strip
-  int64_t residues_ = 1;                                         // of positions
-  std::array<std::vector<bool>, 3> reached_;                     // residues of rows and positions that some tap meets
-  int64_t slab_floats_ = 0;                                      // of a channel
+  packing::TapSlab slab_;
   int64_t input_block_ = 1, input_blocks_ = 0, output_block_ = 1, output_blocks_ = 0;  // channels of a job
   int64_t panel_vectors_ = 1;                                                          // of output channels
   int64_t lane_step_ = 1;                                                              // from pixel to pixel

@@ -29,14 +29,6 @@ template <int kRows, int kColumns>
 void DotPlanes(const DotsCall& call) {
   constexpr int kAtOnce = DotsAtOnce(kRows * kColumns);
   const DotsTag d;
-  const char *ahead = call.ahead[0], *ahead_too = call.ahead[1];
-  const int64_t ahead_step = call.ahead_step[0], ahead_too_step = call.ahead_step[1];
-  const bool far = call.far;
-  const float *rows[kRows], *columns[kColumns];
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) rows[r] = call.a + r * call.a_row;
-#pragma GCC unroll 8
-  for (int c = 0; c < kColumns; ++c) columns[c] = call.b + call.b_offsets[c];
   DotsVec acc[kAtOnce][kRows][kColumns];
 #pragma GCC unroll 4
   for (int u = 0; u < kAtOnce; ++u) {
@@ -46,36 +38,40 @@ void DotPlanes(const DotsCall& call) {
       for (int c = 0; c < kColumns; ++c) acc[u][r][c] = hn::Zero(d);
     }
   }
-  const auto add = [&](DotsVec(&to)[kRows][kColumns], int64_t at) HWY_ATTR {
-    if (far) {
-      __builtin_prefetch(ahead, 0, 2);
-      __builtin_prefetch(ahead_too, 0, 2);
-    } else {
+  const int64_t a_row = call.a_row, ahead_step = call.ahead_step[0], ahead_too_step = call.ahead_step[1];
+  const int64_t end = call.vectors * kDotsLanes;
+  for (int64_t line = 0; line < call.lines; ++line) {
+    const char* ahead = call.ahead[0] + line * call.ahead_line[0];
+    const char* ahead_too = call.ahead[1] + line * call.ahead_line[1];
+    const float *const a_line = call.a + line * call.a_line, *columns[kColumns];
+#pragma GCC unroll 8
+    for (int c = 0; c < kColumns; ++c) columns[c] = call.b + line * call.b_line + call.b_offsets[c];
+    const auto add = [&](DotsVec(&to)[kRows][kColumns], int64_t at) HWY_ATTR {
       __builtin_prefetch(ahead, 0, 3);
       __builtin_prefetch(ahead_too, 0, 3);
-    }
-    ahead += ahead_step;
-    ahead_too += ahead_too_step;
-    DotsVec a[kRows];
+      ahead += ahead_step;
+      ahead_too += ahead_too_step;
+      DotsVec a[kRows];
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r) a[r] = hn::LoadU(d, rows[r] + at);
+      for (int r = 0; r < kRows; ++r) a[r] = hn::LoadU(d, a_line + r * a_row + at);
 #pragma GCC unroll 8
-    for (int c = 0; c < kColumns; ++c) {
-      const DotsVec b = hn::LoadU(d, columns[c] + at);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each row
+      for (int c = 0; c < kColumns; ++c) {
+        const DotsVec b = hn::LoadU(d, columns[c] + at);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each row
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) to[r][c] = hn::MulAdd(a[r], b, to[r][c]);
-    }
-  };
-  const int64_t end = call.vectors * kDotsLanes;
-  int64_t at = 0;
-  for (; at + kAtOnce * kDotsLanes <= end; at += kAtOnce * kDotsLanes) {
+        for (int r = 0; r < kRows; ++r) to[r][c] = hn::MulAdd(a[r], b, to[r][c]);
+      }
+    };
+    int64_t at = 0;
+    for (; at + kAtOnce * kDotsLanes <= end; at += kAtOnce * kDotsLanes) {
 #pragma GCC unroll 4
-    for (int u = 0; u < kAtOnce; ++u) add(acc[u], at + u * kDotsLanes);
+      for (int u = 0; u < kAtOnce; ++u) add(acc[u], at + u * kDotsLanes);
+    }
+    if constexpr (kAtOnce > 1) {
+      for (; at < end; at += kDotsLanes) add(acc[0], at);
+    }
   }
-  if constexpr (kAtOnce > 1) {
-    for (; at < end; at += kDotsLanes) add(acc[0], at);
-  }
+  const bool first = call.first;
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) {
     float* to = call.sums + r * call.sums_row;
@@ -84,7 +80,7 @@ void DotPlanes(const DotsCall& call) {
       DotsVec sum = acc[0][r][c];
 #pragma GCC unroll 4
       for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][r][c]);
-      hn::StoreU(call.first ? sum : hn::Add(hn::LoadU(d, to), sum), d, to);
+      hn::StoreU(first ? sum : hn::Add(hn::LoadU(d, to), sum), d, to);
     }
   }
 }

@@ -9,10 +9,12 @@
 namespace canopy::kernels {
 
 // Every element below is a vector of `lanes` floats but for the arguments, which are in floats:
-//   sums[r*sums_row + c*lanes] += sum over 0 <= v < vectors of a[r*a_row + v*lanes] * b[b_offsets[c] + v*lanes],
+//   sums[r*sums_row + c*lanes] += sum over 0 <= l < lines, 0 <= v < vectors of
+//       a[r*a_row + l*a_line + v*lanes] * b[b_offsets[c] + l*b_line + v*lanes],
 //   0 <= r < the kernel's rows, 0 <= c < its columns.
-// Kernels keep a fixed number of sums of each element, by v, with one fused multiply-add a term where the instruction
-// set has it, and add them in a fixed order. Any alignment, though vectors that straddle cache lines cost twice.
+// Kernels keep a fixed number of sums of each element, by l and v, with one fused multiply-add a term where the
+// instruction set has it, and add them in a fixed order. Any alignment, though vectors that straddle cache lines cost
+// twice.
 struct DotsCall {
   const float* a;
   int64_t a_row;
@@ -22,11 +24,11 @@ struct DotsCall {
   float* sums;
   int64_t sums_row;
   bool first = false;  // sums are not read: they are 0
-  // Brought to the cache meanwhile: two lines a vector, those of each kind ahead_step bytes apart. A hint: any address
-  // will do. Where `far`, to the second-level cache: what is wanted so late that the first would lose it again.
+  int64_t lines = 1, a_line = 0, b_line = 0;
+  // Brought to the cache meanwhile: two lines of memory a vector, those of each kind ahead_step bytes apart, from line
+  // to line ahead_line bytes. A hint: any address will do.
   const char* ahead[2] = {};
-  int64_t ahead_step[2] = {};
-  bool far = false;
+  int64_t ahead_step[2] = {}, ahead_line[2] = {};
 };
 using DotsFn = void (*)(const DotsCall& call);
 

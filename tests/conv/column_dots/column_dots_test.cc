@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the sweep over all algorithms hardly meets: several pieces of a plane, blocks of output channels, segments, rows
-// that are read in place, and the bias gradient in the same pass.
+// What the sweep over all algorithms hardly meets: several strips of a plane, pieces of a strip, blocks of output
+// channels, segments, rows that are read in place, and the bias gradient in the same pass.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,8 +26,8 @@ Geometry FewColumns(Draw* draw) {
   g.input_channels = g.groups * inputs[(*draw)(0, 2)];
   g.output_channels = g.groups * outputs[(*draw)(g.groups == 1 ? 0 : 2, 4)];
   // Planes of whole vectors, and others; up to a few thousand pixels.
-  const Extent3 sizes[] = {{1, 1, 1600}, {1, 1, 1333}, {1, 32, 48}, {2, 17, 19}, {1, 3, 3}};
-  g.output_size = sizes[(*draw)(0, 4)];
+  const Extent3 sizes[] = {{1, 1, 1600}, {1, 1, 1333}, {1, 32, 48}, {1, 62, 97}, {2, 17, 19}, {1, 3, 3}};
+  g.output_size = sizes[(*draw)(0, 5)];
   for (int axis = 0; axis < 3; ++axis) {
     g.kernel[axis] = g.output_size[axis] == 1 ? 1 : (*draw)(1, axis == 2 ? 5 : 3);
     g.stride[axis] = (*draw)(1, axis == 2 ? 5 : 2);
@@ -66,7 +66,7 @@ TEST_P(ColumnDotsTest, GivesExactSumsOfWholeNumbersWhicheverJobComesFirst) {
     });
     if (HasFailure()) return;
   }
-  EXPECT_GT(served, 30);  // planes with gaps between their rows are refused
+  EXPECT_GT(served, 30);  // rows with gaps between their pixels are refused
 }
 
 TEST_P(ColumnDotsTest, KeepsPaddingAbsentWhenTheOtherSideIsNotFinite) {
@@ -122,9 +122,17 @@ TEST(ColumnDotsAcceptTest, SaysWhatItCannotDo) {
   EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "");
   EXPECT_EQ(algorithm->accepts(problem, kBackwardData), "it computes weight and bias gradients only");
   problem.output.strides[3] = 9;
-  EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "output pixels do not lie side by side");
-  problem.geometry.input_channels = 49;
-  EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "a group has no columns or more than 48");
+  EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "");
+  problem.output.strides[4] = 2;
+  EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "output pixels of a row do not lie side by side");
+  problem.output.strides[4] = 1;
+  problem.geometry.kernel = {1, 3, 3};
+  problem.geometry.dilation = {1, 110, 110};
+  EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights),
+            "the input under a few rows of output takes more than 512 KiB");
+  problem.geometry.kernel = {1, 1, 1};
+  problem.geometry.input_channels = 257;
+  EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "a group has no columns or more than 256");
   problem.geometry.input_channels = 2;
   problem.geometry.groups = 2;
   EXPECT_EQ(algorithm->accepts(problem, kBackwardWeights), "a group has fewer than 4 output channels");

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/packing/tap_slab.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/checked_math.h"
+
+namespace canopy::conv::packing {
+namespace {
+
+int64_t Rows(const Geometry& g, int64_t strip_rows) {
+  return strip_rows + (g.kernel[1] - 1) * g.dilation[1] / g.stride[1];
+}
+
+int64_t Pitch(const Geometry& g, int64_t strip_columns, int64_t multiple) {
+  return base::RoundUp(strip_columns + (g.kernel[2] - 1) * g.dilation[2] / g.stride[2], multiple);
+}
+
+void FetchInput(const LineReader& input, int64_t step, int64_t offset, int64_t count, float* to) {
+  if (step == 1) {
+    input.FetchRun(offset, count, to);
+  } else {
+    input.FetchGrid(offset, 0, 1, step, count, to);
+  }
+}
+
+}  // namespace
+
+int64_t TapSlab::ChannelFloats(const Geometry& g, int64_t strip_rows, int64_t strip_columns, int64_t multiple) {
+  const base::Checked floats =
+      base::Checked(g.kernel[0]) * g.stride[1] * g.stride[2] * Rows(g, strip_rows) * Pitch(g, strip_columns, multiple);
+  return floats.ok() ? floats.value() : std::numeric_limits<int64_t>::max();
+}
+
+TapSlab::TapSlab(const Geometry& g, int64_t strip_rows, int64_t strip_columns, int64_t multiple)
+    : rows_(Rows(g, strip_rows)),
+      pitch_(Pitch(g, strip_columns, multiple)),
+      residues_(g.stride[2]),
+      channel_floats_(ChannelFloats(g, strip_rows, strip_columns, multiple)) {
+  for (int axis = 1; axis < 3; ++axis) {
+    reached_[axis].assign(static_cast<size_t>(g.stride[axis]), false);
+    for (int64_t k = 0; k < g.kernel[axis]; ++k) {
+      reached_[axis][static_cast<size_t>(k * g.dilation[axis] % g.stride[axis])] = true;
+    }
+  }
+}
+
+void TapSlab::ListTaps(const Geometry& g, int64_t channels, int64_t* offsets) const {
+  const int64_t plane = plane_floats();
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
+      for (int64_t kh = 0; kh < g.kernel[1]; ++kh) {
+        const int64_t h = kh * g.dilation[1];
+        for (int64_t kw = 0; kw < g.kernel[2]; ++kw) {
+          const int64_t w = kw * g.dilation[2];
+          const int64_t residue = (kd * g.stride[1] + h % g.stride[1]) * g.stride[2] + w % g.stride[2];
+          *offsets++ = c * channel_floats_ + residue * plane + h / g.stride[1] * pitch_ + w / g.stride[2];
+        }
+      }
+    }
+  }
+}
+
+void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const Strip& strip, int64_t first_channel,
+                   int64_t channels, float* line, float* slab) const {
+  const Geometry& g = problem.geometry;
+  const auto& strides = problem.input.strides;
+  const int64_t first_h = strip.row * g.stride[1] - g.pad_begin[1], plane = plane_floats();
+  const int64_t rows = Rows(g, strip.rows);
+  for (int64_t c = 0; c < channels; ++c) {
+    for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
+      const int64_t d = strip.depth * g.stride[0] - g.pad_begin[0] + kd * g.dilation[0];
+      const int64_t offset = strip.image * strides[0] + (first_channel + c) * strides[1] + d * strides[2];
+      for (int64_t residue = 0; residue < g.stride[1]; ++residue) {
+        if (!reached_[1][static_cast<size_t>(residue)]) continue;
+        float* to = slab + c * channel_floats_ + (kd * g.stride[1] + residue) * residues_ * plane;
+        for (int64_t row = 0; row < rows; ++row, to += pitch_) {
+          const int64_t h = first_h + row * g.stride[1] + residue;
+          const bool inside = d >= 0 && d < g.input_size[0] && h >= 0 && h < g.input_size[1];
+          FillRow(problem, input, strip, inside, offset + h * strides[3], line, to);
+        }
+      }
+    }
+  }
+}
+
+// One row of input, its residues a plane apart.
+void TapSlab::FillRow(const ConvProblem& problem, const LineReader& input, const Strip& strip, bool inside,
+                      int64_t offset, float* line, float* to) const {
+  const Geometry& g = problem.geometry;
+  const int64_t plane = plane_floats(), length = line_floats(), step = problem.input.strides[4];
+  const int64_t first = strip.column * residues_ - g.pad_begin[2];
+  const int64_t low = inside ? std::clamp<int64_t>(-first, 0, length) : length;
+  const int64_t high = std::clamp<int64_t>(g.input_size[2] - first, low, length);
+  if (residues_ == 2 && step == 1) return FillPairs(input, offset + first, low, high, to);
+  float* row = residues_ == 1 ? to : line;
+  std::fill(row, row + low, 0.0f);
+  if (low < high) FetchInput(input, step, offset + (first + low) * step, high - low, row + low);
+  std::fill(row + high, row + length, 0.0f);
+  for (int64_t r = 0; r < residues_ && residues_ > 1; ++r) {
+    if (!reached_[2][static_cast<size_t>(r)]) continue;
+    for (int64_t i = 0; i < pitch_; ++i) to[r * plane + i] = line[i * residues_ + r];
+  }
+}
+
+// Both residues of a stride of two: elements offset + i, low <= i < high, of a row, zeros elsewhere.
+void TapSlab::FillPairs(const LineReader& input, int64_t offset, int64_t low, int64_t high, float* to) const {
+  float* const odd = to + plane_floats();
+  const int64_t begin = base::CeilDiv(low, 2), end = std::max(begin, high / 2);
+  std::fill(to, to + begin, 0.0f);
+  std::fill(odd, odd + begin, 0.0f);
+  std::fill(to + end, to + pitch_, 0.0f);
+  std::fill(odd + end, odd + pitch_, 0.0f);
+  if (low >= high) return;
+  if (begin < end) input.FetchGridPair(offset + 2 * begin, 0, 1, end - begin, to + begin, odd + begin);
+  if (low % 2 == 1) input.FetchRun(offset + low, 1, odd + begin - 1);
+  if (high % 2 == 1 && high / 2 >= begin) input.FetchRun(offset + high - 1, 1, to + end);
+}
+
+}  // namespace canopy::conv::packing
