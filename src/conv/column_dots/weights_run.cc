@@ -61,6 +61,14 @@ class WeightsRun {
     int64_t offset;           // of the first, in elements of output
   };
 
+  // The input under the strip that comes next, asked for plane by plane while this one is multiplied.
+  struct InputAhead {
+    int64_t offset;  // of its first row in the group's first channel, before its first depth tap, in elements
+    int64_t depth;   // under that
+    int64_t bytes;   // of its rows in a plane
+    int64_t plane = 0, asked = 0;
+  };
+
   void RunJobs(bool serial) const {
     const int64_t blocks = s_.jobs(p_.geometry.groups), segments = s_.segments_;
     exec::ParallelFor(blocks * segments, serial, [&](int64_t index, int worker) {
@@ -114,12 +122,13 @@ class WeightsRun {
       const packing::Strip strip = s_.strips_.At(index), next = s_.strips_.At(std::min(index + 1, end - 1));
       s_.slab_.Fill(p_, input_, strip, block.group * s_.inputs_, s_.inputs_, scratch.line, scratch.slab);
       const int64_t count = base::CeilDiv(block.outputs, s_.rows_) * Down(strip) * Across(strip);
+      InputAhead input = AheadOf(block, next);
       const auto piece = [&](int64_t number) {
         return number < count ? PieceAt(block, strip, number) : PieceAt(block, next, (number - count) % count);
       };
       for (int64_t number = 0; number < count; ++number) {
         LookUp(piece(number + 2));
-        AddPiece(piece(number), piece(number + 1), scratch);
+        AddPiece(piece(number), piece(number + 1), scratch, &input);
       }
     }
     float* to = Partial(block_index, segment);
@@ -140,7 +149,7 @@ class WeightsRun {
     }
   }
 
-  void AddPiece(const Piece& piece, const Piece& next, const WeightsScratch& scratch) const {
+  void AddPiece(const Piece& piece, const Piece& next, const WeightsScratch& scratch, InputAhead* input) const {
     const auto& strides = p_.output.strides;
     if (s_.sums_) AddBiases(piece, scratch.biases + piece.first_row);
     kernels::DotsCall call{};
@@ -154,12 +163,12 @@ class WeightsRun {
       call.a_line = s_.line_floats();
       call.a_row = piece.lines * call.a_line;
       call.vectors = base::CeilDiv(piece.pixels, s_.lanes_);
-      return Multiply(piece, next, call, scratch);
+      return Multiply(piece, next, call, scratch, input);
     }
     call.a_row = strides[1];
     call.a_line = strides[3];
     call.vectors = piece.pixels / s_.lanes_;
-    if (call.vectors > 0) Multiply(piece, next, call, scratch);
+    if (call.vectors > 0) Multiply(piece, next, call, scratch, input);
     const int64_t whole = call.vectors * s_.lanes_;
     if (whole == piece.pixels) return;
     CopyLines(piece, whole, s_.lanes_, scratch.ends);
@@ -168,7 +177,36 @@ class WeightsRun {
     call.a_row = piece.lines * s_.lanes_;
     call.b += whole;
     call.vectors = 1;
-    Multiply(piece, next, call, scratch);
+    Multiply(piece, next, call, scratch, input);
+  }
+
+  InputAhead AheadOf(const Block& block, const packing::Strip& strip) const {
+    const Geometry& g = p_.geometry;
+    const auto& strides = p_.input.strides;
+    const int64_t first = strip.row * g.stride[1] - g.pad_begin[1], begin = std::max<int64_t>(0, first);
+    const int64_t end = std::min(g.input_size[1], first + s_.slab_.rows() * g.stride[1]);
+    const int64_t depth = strip.depth * g.stride[0] - g.pad_begin[0];
+    return {strip.image * strides[0] + block.group * s_.inputs_ * strides[1] + depth * strides[2] + begin * strides[3],
+            depth, (end - begin) * strides[3] * numerics::ElementBytes(p_.input.dtype)};
+  }
+
+  // The call's second request a vector.
+  void AskForInput(InputAhead* input, kernels::DotsCall* call) const {
+    const Geometry& g = p_.geometry;
+    const int64_t planes = s_.inputs_ * g.kernel[0], depth_tap = input->plane % g.kernel[0];
+    if (input->plane >= planes || input->bytes <= 0) return;
+    const int64_t depth = input->depth + depth_tap * g.dilation[0];
+    if (depth >= 0 && depth < g.input_size[0]) {
+      const auto& strides = p_.input.strides;
+      const int64_t plane = input->plane / g.kernel[0] * strides[1] + depth_tap * g.dilation[0] * strides[2];
+      call->ahead[1] = static_cast<const char*>(input_.Address(input->offset + plane)) + input->asked;
+      call->ahead_step[1] = kernels::kMemoryLine;
+      call->ahead_line[1] = call->vectors * kernels::kMemoryLine;
+      input->asked += call->lines * call->ahead_line[1];
+      if (input->asked < input->bytes) return;
+    }
+    input->asked = 0;
+    ++input->plane;
   }
 
   void AddBiases(const Piece& piece, float* sums) const {
@@ -195,7 +233,8 @@ class WeightsRun {
   }
 
   // A piece's output channels by all columns.
-  void Multiply(const Piece& piece, const Piece& next, kernels::DotsCall call, const WeightsScratch& scratch) const {
+  void Multiply(const Piece& piece, const Piece& next, kernels::DotsCall call, const WeightsScratch& scratch,
+                InputAhead* input) const {
     const kernels::DotsKernels& dots = kernels::Dots();
     const int64_t columns = s_.columns(), bytes = numerics::ElementBytes(p_.output.dtype);
     const int64_t tiles = base::CeilDiv(columns, dots.most_columns[piece.rows]);
@@ -217,6 +256,7 @@ class WeightsRun {
       const int64_t asked = std::min(tile * at_once, next.rows - 1);
       call.ahead[0] = coming(asked);
       call.ahead[1] = coming(std::min(asked + at_once, next.rows) - 1);
+      if (at_once == 1) AskForInput(input, &call);
       dots.dots[piece.rows][count](call);
     }
   }
