@@ -33,7 +33,7 @@ constexpr double kEfficiency = 0.82;
 constexpr double kReadWork = 1;  // of a vector of output
 constexpr double kConvertedWork = 3;
 constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1;
-constexpr double kSlabRowWork = 40;
+constexpr double kSlabRowWork = 90;
 constexpr double kTileWork = 40, kTileLineWork = 15;
 constexpr double kSumWork = 3, kFarSumWork = 3;  // of a vector of sums, once a piece; more where a tile's are far
 constexpr int64_t kNearSumFloats = 8 << 10;

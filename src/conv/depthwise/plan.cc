@@ -10,7 +10,7 @@ namespace {
 
 // What a whole run takes over the stencils' and the copies' own time, measured.
 constexpr double kDataOverhead = 1.3;
-constexpr double kWeightsOverhead = 1.45;
+constexpr double kWeightsOverhead = 1.45, kDeepWeightsOverhead = 2.2;  // more under kernels with a depth
 
 }  // namespace
 
@@ -53,7 +53,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
   const base::Checked bytes = block_bytes * segments_;
   sums_handle_ = ledger->Book("weight gradients as lanes", bytes.ok() ? bytes.value() : -1);
-  work_ = kWeightsOverhead * static_cast<double>(layout_.vector_lanes()) / kWorkLanes *
+  const bool deep = problem.geometry.kernel[0] > 1;
+  work_ = (deep ? kDeepWeightsOverhead : kWeightsOverhead) * static_cast<double>(layout_.vector_lanes()) / kWorkLanes *
           (layout_.copy_work() + layout_.choice().work * static_cast<double>(pairs) *
                                      static_cast<double>(lanes.group_blocks) * static_cast<double>(lanes.image_blocks));
 }

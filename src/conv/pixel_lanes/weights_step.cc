@@ -6,6 +6,7 @@
 
 #include "base/checked_math.h"
 #include "conv/sheets/sheet.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
@@ -22,6 +23,7 @@ constexpr int64_t kLineFloats = 16;  // of a cache line
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kLoadWork = 6;        // of a vector
+constexpr double kFarWork = 12;        // more from memory
 constexpr double kSplitWork = 20;      // where it is split
 constexpr double kPieceWork = 16;      // more where pieces of planes are short: they come from memory
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
@@ -128,9 +130,11 @@ void WeightsStep::ListTiles(int64_t taps) {
 
 double WeightsStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
+  const bool far = OutgrowsCaches(problem, kBackwardWeights);
   const auto copies = [&](const Operand& operand, const Extent3& size, int64_t channels, double vector) {
     const int64_t row_bytes = size[2] * numerics::ElementBytes(operand.dtype);
     if (bands_ > 1 && band_ * row_bytes < kPieceBytes) vector += kPieceWork;
+    if (far) vector += kFarWork;
     if (operand.dtype != numerics::DType::kFloat32 || problem.rule != numerics::NumericRule{})
       vector += kConversionWork;
     const double row = kRowWork + static_cast<double>(size[2]) / static_cast<double>(lanes_) * vector;
