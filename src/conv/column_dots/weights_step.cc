@@ -34,7 +34,7 @@ constexpr double kReadWork = 1;  // of a vector of output
 constexpr double kConvertedWork = 3;
 constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1;
 constexpr double kSlabRowWork = 90;
-constexpr double kTileWork = 40, kTileLineWork = 15;
+constexpr double kTileWork = 40, kTileLineWork = 15, kEndWork = 10;
 constexpr double kSumWork = 3, kFarSumWork = 3;  // of a vector of sums, once a piece; more where a tile's are far
 constexpr int64_t kNearSumFloats = 8 << 10;
 constexpr double kReduceWork = 8;
@@ -110,8 +110,9 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const double rows = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1]);
   const double pixels = rows * static_cast<double>(g.output_size[2]), strips = static_cast<double>(strips_.count());
   const double vectors = rows * static_cast<double>(CeilDiv(g.output_size[2], lanes_)) * scale;
-  const double pieces = strips * static_cast<double>(strip_pieces()) *
-                        (strips_.columns() % lanes_ == 0 || strips_.columns() < lanes_ ? 1 : 2);
+  const double pieces = strips * static_cast<double>(strip_pieces());
+  const bool ends = strips_.columns() % lanes_ != 0;  // of lines, which are multiplied apart
+  const double calls = ends && strips_.columns() > lanes_ ? 2 : 1;
   const double most = static_cast<double>(kernels::Dots().most_columns[rows_]);
   const double row_tiles = static_cast<double>(CeilDiv(outputs_, rows_)), tiles = row_tiles * (lines / most + 1);
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
@@ -119,7 +120,8 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const bool picked = problem.input.strides[4] != 1 || g.stride[2] > 2;
   const double sum_work = kSumWork + (rows_ * columns() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
   double work = vectors * outputs * (lines / kEfficiency + kReadWork + (plain ? 0 : kConvertedWork));
-  work += pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork;
+  work += calls * (pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork) +
+          (ends ? rows * outputs * kEndWork : 0);
   work += static_cast<double>(output_blocks_ * inputs_ * g.kernel[0] * g.stride[1] * slab_.rows()) * strips *
           (static_cast<double>(slab_.line_floats()) * (kSlabElemWork + (picked ? kPickedElemWork : 0)) + kSlabRowWork);
   if (sums_) work += outputs * (pixels * kBiasElemWork + pieces * kBiasRowWork);

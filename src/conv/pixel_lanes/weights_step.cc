@@ -23,7 +23,7 @@ constexpr int64_t kLineFloats = 16;  // of a cache line
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kLoadWork = 6;        // of a vector
-constexpr double kFarWork = 12;        // more from memory
+constexpr double kFarWork = 6;         // more from memory
 constexpr double kSplitWork = 20;      // where it is split
 constexpr double kPieceWork = 16;      // more where pieces of planes are short: they come from memory
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
