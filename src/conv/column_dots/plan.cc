@@ -4,7 +4,7 @@
 namespace canopy::conv::column_dots {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  return std::make_unique<WeightsStep>(problem, computation, ledger);
+  return std::make_unique<WeightsStep>(InLines(problem), computation, ledger);
 }
 
 }  // namespace canopy::conv::column_dots

@@ -295,7 +295,8 @@ class WeightsRun {
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
-  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_),
+  const ConvProblem lines = InLines(problem);
+  WeightsRun(*this, lines, buffers, ledger.FetchEach(workspace, scratch_handle_),
              static_cast<float*>(ledger.Fetch(workspace, partial_handle_)), ledger.Fetch(workspace, flag_handle_))
       .Run();
 }

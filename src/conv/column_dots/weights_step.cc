@@ -6,7 +6,9 @@
 
 #include "base/checked_math.h"
 #include "conv/grid.h"
+#include "conv/packing/planes.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
@@ -31,8 +33,10 @@ constexpr int64_t kMostPieces = 256;  // of a segment: its sums meet as many ter
 // In units of Step::Work.
 constexpr double kEfficiency = 0.82;
 constexpr double kReadWork = 1;  // of a vector of output
+constexpr double kFarWork = 20;  // at least, from memory
 constexpr double kConvertedWork = 3;
 constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1;
+constexpr double kLoneElemWork = 5;  // more of a slab's that serve one column only
 constexpr double kSlabRowWork = 90;
 constexpr double kTileWork = 40, kTileLineWork = 15, kEndWork = 10;
 constexpr double kSumWork = 3, kFarSumWork = 3;  // of a vector of sums, once a piece; more where a tile's are far
@@ -52,6 +56,21 @@ packing::Strips CutStrips(const Geometry& g) {
 }
 
 }  // namespace
+
+ConvProblem InLines(const ConvProblem& problem) {
+  const Geometry& g = problem.geometry;
+  const bool alone = g.taps() == 1 && !packing::HasStride(g) && g.pad_begin == Extent3{};
+  ConvProblem lines = problem;
+  if (!alone || !packing::PlanesRun(problem.input, g.input_size) ||
+      !packing::PlanesRun(problem.output, g.output_size)) {
+    return lines;
+  }
+  lines.geometry.input_size =
+      lines.geometry.output_size = {1, 1, g.output_size[0] * g.output_size[1] * g.output_size[2]};
+  lines.input = packing::Flat(problem.input);
+  lines.output = packing::Flat(problem.output);
+  return lines;
+}
 
 int64_t SlabFloats(const Geometry& g) {
   const packing::Strips strips = CutStrips(g);
@@ -119,11 +138,15 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const bool picked = problem.input.strides[4] != 1 || g.stride[2] > 2;
   const double sum_work = kSumWork + (rows_ * columns() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
-  double work = vectors * outputs * (lines / kEfficiency + kReadWork + (plain ? 0 : kConvertedWork));
+  const double read = lines / kEfficiency + kReadWork + (plain ? 0 : kConvertedWork);
+  const bool far = OutgrowsCaches(problem, kBackwardWeights);
+  double work = vectors * outputs * (far ? std::max(read, kFarWork) : read);
   work += calls * (pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork) +
           (ends ? rows * outputs * kEndWork : 0);
   work += static_cast<double>(output_blocks_ * inputs_ * g.kernel[0] * g.stride[1] * slab_.rows()) * strips *
-          (static_cast<double>(slab_.line_floats()) * (kSlabElemWork + (picked ? kPickedElemWork : 0)) + kSlabRowWork);
+          (static_cast<double>(slab_.line_floats()) *
+               (kSlabElemWork + (picked ? kPickedElemWork : 0) + (g.taps() == 1 ? kLoneElemWork : 0)) +
+           kSlabRowWork);
   if (sums_) work += outputs * (pixels * kBiasElemWork + pieces * kBiasRowWork);
   work += outputs * lines * (static_cast<double>(segments_) * kReduceWork + kStoreWork);
   work += static_cast<double>(output_blocks_ * segments_) * kJobWork;

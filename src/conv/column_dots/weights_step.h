@@ -20,6 +20,10 @@ namespace canopy::conv::column_dots {
 
 inline constexpr int64_t kMostSlabFloats = 128 << 10;
 
+// The problem with a plane's pixels in one line, where a kernel of one offset over the same pixels, which lie side by
+// side, leaves no rows to tell apart; any other as it is.
+ConvProblem InLines(const ConvProblem& problem);
+
 // Of the input under a strip of output pixels, of all channels of a group.
 int64_t SlabFloats(const Geometry& geometry);
 
