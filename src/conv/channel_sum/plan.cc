@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/algorithm.h"
 #include "conv/channel_sum/run.h"
+#include "conv/streams.h"
 
 namespace canopy::conv::channel_sum {
 namespace {
+
+// In units of Step::Work, of an element from the caches and from memory.
+constexpr double kElementWork = 0.35, kFarElementWork = 0.75;
 
 class ChannelSumStep : public Step {
  public:
@@ -12,6 +16,7 @@ class ChannelSumStep : public Step {
     const bool from_output = computation == kBiasFromOutput;
     work_ = static_cast<double>(g.batch) * static_cast<double>(from_output ? g.output_channels : g.input_channels);
     for (int64_t extent : from_output ? g.output_size : g.input_size) work_ *= static_cast<double>(extent);
+    work_ *= OutgrowsCaches(problem, computation) ? kFarElementWork : kElementWork;
   }
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger&,
