@@ -33,7 +33,7 @@ constexpr int64_t kMostPieces = 256;  // of a segment: its sums meet as many ter
 // In units of Step::Work.
 constexpr double kEfficiency = 0.82;
 constexpr double kReadWork = 1;  // of a vector of output
-constexpr double kFarWork = 20;  // at least, from memory
+constexpr double kFarWork = 15;  // at least, from memory
 constexpr double kConvertedWork = 3;
 constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1;
 constexpr double kLoneElemWork = 5;  // more of a slab's that serve one column only
