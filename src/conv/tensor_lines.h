@@ -84,6 +84,13 @@ class LineReader {
                                                : kernels::Lines().sum_bf16(static_cast<const uint16_t*>(from), count);
   }
 
+  // The sum of such sums over `lines` lines, line_step elements apart, added up in their order.
+  float SumLines(int64_t offset, int64_t line_step, int64_t lines, int64_t count) const {
+    float sum = 0;
+    for (int64_t i = 0; i < lines; ++i) sum += Sum(offset + i * line_step, count);
+    return sum;
+  }
+
   // The elements themselves where lines of this step need no copy, else nullptr.
   const float* Direct(int64_t offset, int64_t step) const {
     return plain_ && !finite_only_ && step == 1 ? reinterpret_cast<const float*>(base_) + offset : nullptr;

@@ -9,7 +9,7 @@ namespace canopy::conv::column_dots {
 namespace {
 
 constexpr int64_t kMostColumns = 256;  // whose sums stay near
-constexpr int64_t kFewestOutputs = 4;  // of a group: each column is made for them alone
+constexpr int64_t kFewestOutputs = 4;  // of a group: its slab is made for them alone
 constexpr int64_t kMostExtent = int64_t{1} << 30;
 
 }  // namespace
@@ -30,7 +30,8 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
     if (std::max(g.stride[axis], g.dilation[axis]) > kMostExtent) return "taps lie more than 2^30 positions apart";
   }
   if (problem.output.strides[4] != 1 && g.output_size[2] > 1) return "output pixels of a row do not lie side by side";
-  if (SlabFloats(g) > kMostSlabFloats) return "the input under a few rows of output takes more than 512 KiB";
+  if (SlabFloats(g) > packing::kMostTapSlabFloats)
+    return "the input under a few rows of output takes more than 512 KiB";
   return "";
 }
 

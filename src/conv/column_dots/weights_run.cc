@@ -123,12 +123,16 @@ class WeightsRun {
       s_.slab_.Fill(p_, input_, strip, block.group * s_.inputs_, s_.inputs_, scratch.line, scratch.slab);
       const int64_t count = base::CeilDiv(block.outputs, s_.rows_) * Down(strip) * Across(strip);
       InputAhead input = AheadOf(block, next);
-      const auto piece = [&](int64_t number) {
+      const auto at = [&](int64_t number) {
         return number < count ? PieceAt(block, strip, number) : PieceAt(block, next, (number - count) % count);
       };
+      Piece piece = at(0), coming = at(1);
       for (int64_t number = 0; number < count; ++number) {
-        LookUp(piece(number + 2));
-        AddPiece(piece(number), piece(number + 1), scratch, &input);
+        const Piece later = at(number + 2);
+        LookUp(later);
+        AddPiece(piece, coming, scratch, &input);
+        piece = coming;
+        coming = later;
       }
     }
     float* to = Partial(block_index, segment);
@@ -157,26 +161,18 @@ class WeightsRun {
     call.b = scratch.slab + piece.line * s_.slab_.pitch() + piece.pixel;
     call.b_line = s_.slab_.pitch();
     call.a = output_.Direct(piece.offset, 1);
-    if (call.a == nullptr) {
-      CopyLines(piece, 0, s_.line_floats(), scratch.rows);
-      call.a = scratch.rows;
-      call.a_line = s_.line_floats();
-      call.a_row = piece.lines * call.a_line;
-      call.vectors = base::CeilDiv(piece.pixels, s_.lanes_);
-      return Multiply(piece, next, call, scratch, input);
-    }
     call.a_row = strides[1];
     call.a_line = strides[3];
-    call.vectors = piece.pixels / s_.lanes_;
+    call.vectors = call.a == nullptr ? 0 : piece.pixels / s_.lanes_;
     if (call.vectors > 0) Multiply(piece, next, call, scratch, input);
     const int64_t whole = call.vectors * s_.lanes_;
     if (whole == piece.pixels) return;
-    CopyLines(piece, whole, s_.lanes_, scratch.ends);
-    call.a = scratch.ends;
-    call.a_line = s_.lanes_;
-    call.a_row = piece.lines * s_.lanes_;
+    call.vectors = base::CeilDiv(piece.pixels - whole, s_.lanes_);
+    call.a = scratch.rows;
+    call.a_line = call.vectors * s_.lanes_;
+    call.a_row = piece.lines * call.a_line;
     call.b += whole;
-    call.vectors = 1;
+    CopyLines(piece, whole, call.a_line, scratch.rows);
     Multiply(piece, next, call, scratch, input);
   }
 
@@ -212,11 +208,7 @@ class WeightsRun {
   void AddBiases(const Piece& piece, float* sums) const {
     const auto& strides = p_.output.strides;
     for (int64_t r = 0; r < piece.rows; ++r) {
-      float sum = 0;
-      for (int64_t l = 0; l < piece.lines; ++l) {
-        sum += output_.Sum(piece.offset + r * strides[1] + l * strides[3], piece.pixels);
-      }
-      sums[r] += sum;
+      sums[r] += output_.SumLines(piece.offset + r * strides[1], strides[3], piece.lines, piece.pixels);
     }
   }
 
@@ -246,8 +238,6 @@ class WeightsRun {
     for (int64_t r = at_once * tiles; r < next.rows; ++r) {
       for (int64_t line = 0; line < kLinesAhead; ++line) __builtin_prefetch(coming(r) + line * kernels::kMemoryLine);
     }
-    call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * bytes;
-    call.ahead_line[0] = call.ahead_line[1] = p_.output.strides[3] * bytes;
     call.sums_row = columns * s_.lanes_;
     for (int64_t tile = 0; tile < tiles; ++tile) {
       const int64_t first = tile * columns / tiles, count = (tile + 1) * columns / tiles - first;
@@ -256,6 +246,8 @@ class WeightsRun {
       const int64_t asked = std::min(tile * at_once, next.rows - 1);
       call.ahead[0] = coming(asked);
       call.ahead[1] = coming(std::min(asked + at_once, next.rows) - 1);
+      call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * bytes;
+      call.ahead_line[0] = call.ahead_line[1] = p_.output.strides[3] * bytes;
       if (at_once == 1) AskForInput(input, &call);
       dots.dots[piece.rows][count](call);
     }

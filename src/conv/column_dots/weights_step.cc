@@ -77,7 +77,7 @@ int64_t SlabFloats(const Geometry& g) {
   const base::Checked floats =
       base::Checked(packing::TapSlab::ChannelFloats(g, strips.rows(), strips.columns(), kSlabMultiple)) *
       g.group_input_channels();
-  return floats.ok() ? floats.value() : kMostSlabFloats + 1;
+  return floats.ok() ? floats.value() : packing::kMostTapSlabFloats + 1;
 }
 
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
@@ -103,7 +103,7 @@ void WeightsStep::Cut(const Geometry& g) {
   slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), kSlabMultiple);
   rows_ = kernels::kMostDotsRows;
   while (kernels::Dots().most_columns[rows_] == 0) --rows_;
-  // Output of a tile and the slab under it, which of one plane of taps is read several times.
+  // A pixel has an element of each of the tile's output channels, and one in each plane of the slab.
   const int64_t planes = inputs_ * g.kernel[0] * g.stride[1] * g.stride[2];
   const int64_t beside = planes * (slab_.rows() - strips_.rows()) * slab_.pitch();
   const int64_t near = std::max(lanes_, (kPieceFloats - beside) / (rows_ + planes));
@@ -159,7 +159,6 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.slab = carver.Take<float>(slab_floats());
   scratch.line = carver.Take<float>(slab_.line_floats() + kernels::kLineSlack);
   scratch.rows = carver.Take<float>(rows_ * piece_lines_ * line_floats());
-  scratch.ends = carver.Take<float>(rows_ * piece_lines_ * lanes_);
   scratch.sums = carver.Take<float>(output_block_ * columns() * lanes_);
   scratch.biases = carver.Take<float>(sums_ ? output_block_ : 0);
   scratch.tap_offsets = carver.Take<int64_t>(columns());

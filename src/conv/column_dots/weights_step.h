@@ -18,8 +18,6 @@
 
 namespace canopy::conv::column_dots {
 
-inline constexpr int64_t kMostSlabFloats = 128 << 10;
-
 // The problem with a plane's pixels in one line, where a kernel of one offset over the same pixels, which lie side by
 // side, leaves no rows to tell apart; any other as it is.
 ConvProblem InLines(const ConvProblem& problem);
@@ -29,12 +27,12 @@ int64_t SlabFloats(const Geometry& geometry);
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* slab;           // then a plane of ones
-  float* line;           // of the input
-  float* rows;           // [output channel of a tile][line of a piece][pixel], where output cannot be read in place
-  float* ends;           // likewise, a vector of each line: what is left of it, and zeros
-  float* sums;           // [output channel][column] vectors of lanes
-  float* biases;         // [output channel], where they are summed apart
+  float* slab;    // then a plane of ones
+  float* line;    // of the input
+  float* rows;    // [output channel of a tile][line of a piece][pixel], where output, or the end of a line, is not read
+                  // in place
+  float* sums;    // [output channel][column] vectors of lanes
+  float* biases;  // [output channel], where they are summed apart
   int64_t* tap_offsets;  // of the columns in the slab
 };
 

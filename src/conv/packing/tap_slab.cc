@@ -98,6 +98,7 @@ void TapSlab::FillRow(const ConvProblem& problem, const LineReader& input, const
   std::fill(row, row + low, 0.0f);
   if (low < high) FetchInput(input, step, offset + (first + low) * step, high - low, row + low);
   std::fill(row + high, row + length, 0.0f);
+  if (residues_ == 2) return kernels::Lines().split_seconds(line, 0, 1, pitch_, to, to + plane);
   for (int64_t r = 0; r < residues_ && residues_ > 1; ++r) {
     if (!reached_[2][static_cast<size_t>(r)]) continue;
     for (int64_t i = 0; i < pitch_; ++i) to[r * plane + i] = line[i * residues_ + r];

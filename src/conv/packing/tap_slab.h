@@ -15,6 +15,9 @@
 
 namespace canopy::conv::packing {
 
+// Of a job's slab, which stays in the L2: 512 KiB.
+inline constexpr int64_t kMostTapSlabFloats = 128 << 10;
+
 class TapSlab {
  public:
   TapSlab() = default;

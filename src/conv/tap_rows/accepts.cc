@@ -25,7 +25,8 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (strides[4] != 1 && strides[1] != 1 && g.output_size[2] > 1) {
     return "neither output pixels of a row nor channels lie side by side";
   }
-  if (SlabFloatsAChannel(g) > kMostSlabFloats) return "the input under a few rows of output takes more than 512 KiB";
+  if (SlabFloatsAChannel(g) > packing::kMostTapSlabFloats)
+    return "the input under a few rows of output takes more than 512 KiB";
   return "";
 }
 

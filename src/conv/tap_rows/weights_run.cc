@@ -191,9 +191,7 @@ class WeightsRun {
     const bool dense = strides[3] == piece.columns;  // rows are one line
     const int64_t lines = dense ? 1 : piece.rows, length = dense ? piece.rows * piece.columns : piece.columns;
     for (int64_t c = 0; c < block.outputs; ++c) {
-      float sum = 0;
-      for (int64_t i = 0; i < lines; ++i) sum += output_.Sum(piece.offset + c * strides[1] + i * strides[3], length);
-      sums[c] += sum;
+      sums[c] += output_.SumLines(piece.offset + c * strides[1], strides[3], lines, length);
     }
   }
 

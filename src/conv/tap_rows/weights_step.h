@@ -19,7 +19,6 @@
 
 namespace canopy::conv::tap_rows {
 
-inline constexpr int64_t kMostSlabFloats = 128 << 10;
 inline constexpr int64_t kMostOutputs = 128;  // of a job: a piece of them takes 128 KiB
 
 // Of the input under a strip of output pixels.
