@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/cpu.h"
-#include "kernels/joint_planes/contract.h"
 #include "kernels/streams.h"
 
 namespace canopy::conv::joint_planes {
@@ -33,6 +32,23 @@ double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
 
 }  // namespace
 
+kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kernels::JointResults what,
+                          const sheets::Pass& pass) {
+  switch (kind) {
+    case Kind::kPlain:
+      return kernels.kernels[what][pass.rows][pass.columns];
+    case Kind::kPairs:
+      return kernels.pairs[what][pass.rows][pass.column_residue == 0];
+    case Kind::kEdged:
+      return kernels.edged[what];
+    case Kind::kNarrow:
+      return kernels.narrow[what];
+    case Kind::kDoubled:
+      return kernels.doubled[what];
+  }
+  return nullptr;
+}
+
 std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Reach& columns) {
   return sheets::ListPasses(rows, columns, kernels::JointPlanes().most_columns, WorkOf);
 }
@@ -50,6 +66,8 @@ double PairWork(int64_t rows, bool first, int results) {
   const double move = 10 + 6 * results;  // two vectors each are read or written, parted or put together
   return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move + (first ? 0 : kPairAddWork);
 }
+
+double DoubledWork(int results) { return 3 + 23.0 * results; }  // two of three parts wait for memory
 
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns) {
   std::vector<sheets::Pass> passes;

@@ -7,8 +7,21 @@
 #include <vector>
 
 #include "conv/sheets/passes.h"
+#include "kernels/joint_planes/contract.h"
 
 namespace canopy::conv::joint_planes {
+
+// What passes over planes: a list of kernels/joint_planes/contract.h.
+enum class Kind { kPlain, kPairs, kEdged, kNarrow, kDoubled };
+
+// Whether the output's gradient has no zeros around it.
+constexpr bool FindsEdges(Kind kind) { return kind >= Kind::kEdged; }
+// Whether even and odd columns are taken together.
+constexpr bool TakesPairs(Kind kind) { return kind == Kind::kPairs || kind == Kind::kDoubled; }
+
+// nullptr where there is none.
+kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kernels::JointResults what,
+                          const sheets::Pass& pass);
 
 // Every kernel offset is in one of them.
 std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Reach& columns);
@@ -22,6 +35,9 @@ double VectorWork(int64_t rows, int64_t columns, bool first, int results);
 
 // Likewise of an even and an odd vector of a pass over pairs.
 double PairWork(int64_t rows, bool first, int results);
+
+// Likewise of two rows of both, of 3x3 offsets.
+double DoubledWork(int results);
 
 }  // namespace canopy::conv::joint_planes
 

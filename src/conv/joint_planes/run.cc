@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/joint_planes/output_planes.h"
 #include "conv/joint_planes/parts.h"
+#include "conv/joint_planes/passes.h"
 #include "conv/joint_planes/step.h"
 #include "conv/nonfinite.h"
 #include "conv/sheets/depth.h"
@@ -17,7 +18,6 @@
 
 namespace canopy::conv::joint_planes {
 
-// One run of one step.
 class JointRun {
  public:
   JointRun(const JointStep& step, const ConvProblem& problem, const Buffers& buffers, const sheets::JointMemory& memory)
@@ -34,9 +34,8 @@ class JointRun {
         input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
-        edged_(direct_ && step.edged_),
-        narrow_(edged_ && step.narrow_),
-        in_place_(edged_ && step.in_place_),
+        in_place_(direct_ && step.in_place_),
+        kind_(direct_ ? step.kind_ : Kind::kPlain),
         streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         kernels_(direct_ ? &kernels::JointPlanes(step.kernels_form_) : &kernels::JointPlanes()),
         data_(step.data()),
@@ -49,7 +48,8 @@ class JointRun {
     const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
-      direct_ = edged_ = narrow_ = in_place_ = streams_ = false;
+      direct_ = in_place_ = streams_ = false;
+      kind_ = Kind::kPlain;
       kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
       input_.TakeFiniteOnly();
@@ -103,7 +103,7 @@ class JointRun {
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
     const int64_t first = block * s_.channel_block_, end = std::min(g_.groups, first + s_.channel_block_);
-    if (!edged_) std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
+    if (!FindsEdges(kind_)) std::fill(scratch.output, direct_ ? scratch.inputs : scratch.sums, 0.0f);
     std::fill(scratch.sums, scratch.line, 0.0f);
     kernels::JointCall call{};
     call.streamed = streams_;
@@ -145,7 +145,7 @@ class JointRun {
       const sheets::Slice slice = sheet.slices.At(i);
       float* const bias = bias_ && slice.first ? scratch.bias + channel : nullptr;
       if (!in_place_) LoadOutput(sheet, slice.output, band, scratch, bias);
-      const std::vector<sheets::Pass>& passes = s_.passes(direct_);
+      const std::vector<sheets::Pass>& passes = s_.passes(kind_);
       for (size_t j = 0; j < passes.size(); ++j) {
         sheets::Pass pass = passes[j];
         pass.first = pass.first && i == 0;
@@ -177,7 +177,7 @@ class JointRun {
     OutputPlanes::Rows rows{sheet.image, sheet.first_channel, sheet.channels, depth, met.first, met.end};
     float *const origin = scratch.output + s_.front_, *const line = scratch.line;
     const int64_t columns = s_.columns_.Existing(), row = s_.row_pitch_, plane = s_.plane_pitch_;
-    if (edged_) {
+    if (FindsEdges(kind_)) {
       output_.Load(rows, columns, columns, plane, line, origin);
     } else {
       float* const first = origin + (met.first - met.start) * row;
@@ -247,7 +247,7 @@ class JointRun {
   // are not wanted, or written past the caches.
   void SetAhead(const Sheet& sheet, const Sheet& next, const Band& band, int64_t slice, int64_t index,
                 kernels::JointCall* call) const {
-    const int64_t passes = static_cast<int64_t>(s_.passes(direct_).size());
+    const int64_t passes = static_cast<int64_t>(s_.passes(kind_).size());
     const bool asked[] = {true, weights_, data_ && !streams_};
     for (int i = 0; i < 3; ++i) {
       const int of = asked[i] ? i : 0;
@@ -260,14 +260,19 @@ class JointRun {
     call->distance = std::min(s_.distance_, sheet.channels);
   }
 
-  // A pass's rows of a tensor's plane, in place or in sheets, a plane for each residue.
+  // Every so many rows of a tensor's plane from the first on.
+  template <class T>
+  static kernels::JointRows<T> RowsInPlace(T* plane, const Operand& operand, int64_t first, int64_t step) {
+    const int64_t bytes = numerics::ElementBytes(operand.dtype), row = operand.strides[3] * bytes;
+    return {plane + first * row, operand.strides[1] * bytes, step * row};
+  }
+  // A pass's rows of the input's or its gradient's plane, in place or in sheets, a plane for each residue.
   template <class T>
   kernels::JointRows<T> RowsOf(bool in_place, T* plane, const Operand& operand, const sheets::Pass& pass,
                                const Band& band) const {
     if (!in_place) return RowsOfSheet(plane, pass);
-    const int64_t bytes = numerics::ElementBytes(operand.dtype), row = operand.strides[3] * bytes;
-    return {plane + (band.first * g_.stride[1] + pass.row_residue) * row, operand.strides[1] * bytes,
-            g_.stride[1] * row};
+    const int64_t stride = g_.stride[1];
+    return RowsInPlace(plane, operand, band.first * stride + pass.row_residue, kind_ == Kind::kDoubled ? 1 : stride);
   }
   template <class T>
   kernels::JointRows<T> RowsOfSheet(T* sheet, const sheets::Pass& pass) const {
@@ -280,24 +285,23 @@ class JointRun {
                const char* x, char* result, const Scratch& scratch, int64_t channel, kernels::JointCall* call) const {
     const sheets::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
     const sheets::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
-    const bool pairs = s_.pairs(direct_);
-    const int64_t width = g_.kernel[2];
-    const int64_t row = slice.kernel * g_.kernel[1] + h.kernel + pass.row * g_.stride[1];
-    const int64_t tap = row * width + w.kernel + pass.column * g_.stride[2];
-    constexpr int64_t kBytes = sizeof(float);
+    const bool pairs = TakesPairs(kind_), doubled = kind_ == Kind::kDoubled;
+    const int64_t row = slice.kernel * g_.kernel[1] + (doubled ? 0 : h.kernel + pass.row * g_.stride[1]);
+    const int64_t tap = row * g_.kernel[2] + (doubled ? 0 : w.kernel + pass.column * g_.stride[2]);
     call->above = band.first > 0;
     call->below = band.first + band.rows < s_.rows_.positions;
+    const auto in_sheet = [&](int64_t first, int64_t pitch) -> kernels::JointRows<const char> {
+      constexpr int64_t kBytes = sizeof(float);
+      const char* front = reinterpret_cast<const char*>(scratch.output + s_.front_);
+      return {front + first * kBytes, s_.plane_pitch_ * kBytes, pitch * kBytes};
+    };
     if (in_place_) {
-      const char* plane = output_.Address(sheet.image, sheet.first_channel, slice.output);
-      call->g = RowsOf(true, plane, p_.output, pass, band);
-    } else if (edged_) {
-      const int64_t width = g_.output_size[2], first = (band.first - OutputOf(band).first) * width;
-      call->g = {reinterpret_cast<const char*>(scratch.output + s_.front_ + first), s_.plane_pitch_ * kBytes,
-                 width * kBytes};
+      call->g = RowsInPlace(output_.Address(sheet.image, sheet.first_channel, slice.output), p_.output, band.first, 1);
+    } else if (FindsEdges(kind_)) {
+      call->g = in_sheet((band.first - OutputOf(band).first) * g_.output_size[2], g_.output_size[2]);
     } else {
-      const int64_t first = s_.front_ + (s_.rows_.before - h.first - pass.row) * s_.row_pitch_ - w.first - pass.column;
-      call->g = {reinterpret_cast<const char*>(scratch.output + first), s_.plane_pitch_ * kBytes,
-                 s_.row_pitch_ * kBytes};
+      const int64_t above = s_.rows_.before - h.first - pass.row;
+      call->g = in_sheet(above * s_.row_pitch_ - w.first - pass.column, s_.row_pitch_);
     }
     if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
     if (data_) {
@@ -308,38 +312,41 @@ class JointRun {
     }
     call->taps = packed_ + sheet.first_channel * g_.taps() + tap;
     call->taps_plane = g_.taps();
-    call->taps_row = g_.stride[1] * width;
+    call->taps_row = (doubled ? 1 : g_.stride[1]) * g_.kernel[2];
     call->taps_column = pairs ? 1 : g_.stride[2];
     call->sums = scratch.sums + (channel * g_.taps() + tap) * s_.lanes_;
     call->sums_plane = call->taps_plane * s_.lanes_;
     call->sums_row = call->taps_row * s_.lanes_;
     call->sums_column = call->taps_column * s_.lanes_;
-    const int64_t rows = std::min(band.rows, h.input - band.first);
     call->planes = sheet.channels;
-    call->rows = rows;
-    const int64_t columns = pairs ? g_.input_size[2] : w.input, floats = pairs ? 2 * s_.lanes_ : s_.lanes_;
+    call->rows = std::min(band.rows, h.input - band.first);
+    const int64_t columns = pairs ? g_.input_size[2] : w.input, floats = (pairs ? 2 : 1) * s_.lanes_;
     call->vectors = base::CeilDiv(columns, floats);
     // In sheets there are zeros behind a row, or what nobody reads.
-    call->last_lanes = direct_ ? static_cast<int>(columns % floats) : 0;
-    if (edged_ && call->last_lanes == 0) call->last_lanes = static_cast<int>(floats);
-    if (rows > 0 && columns > 0) RunPass(pass, *call);
+    const int64_t last = FindsEdges(kind_) ? columns - (call->vectors - 1) * floats : columns % floats;
+    call->last_lanes = direct_ ? static_cast<int>(last) : 0;
+    if (doubled) {
+      call->even_rows = s_.rows_.before > 0;
+      call->even_columns = s_.columns_.before > 0;
+      call->g_rows = s_.rows_.outputs - band.first;
+      call->x_rows = g_.input_size[1] - 2 * band.first;
+      call->last_outputs = static_cast<int>(s_.columns_.outputs - (call->vectors - 1) * s_.lanes_);
+    }
+    if (call->rows > 0 && columns > 0) RunPass(pass, *call);
   }
 
   // Whether a pass writes its results where they stay, to be added to where they are not the last; else to a sheet.
-  bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || edged_ || s_.pairs(direct_)); }
+  bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || kind_ != Kind::kPlain); }
 
   void RunPass(const sheets::Pass& pass, const kernels::JointCall& call) const {
     const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
-    const bool pairs = s_.pairs(direct_);
-    const kernels::JointFn kernel = narrow_  ? kernels_->narrow[what]
-                                    : edged_ ? kernels_->edged[what]
-                                    : pairs  ? kernels_->pairs[what][pass.rows][pass.column_residue == 0]
-                                             : kernels_->kernels[what][pass.rows][pass.columns];
     const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
-    const int64_t floats = pairs ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
-    RunInParts(kernel, call, {s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_});
+    const int64_t floats =
+        TakesPairs(kind_) ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
+    RunInParts(KernelOf(*kernels_, kind_, what, pass), call,
+               {s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_});
   }
 
   // Adds up the segments of a block of channels, in their order, and stores them.
@@ -377,9 +384,8 @@ class JointRun {
   sheets::PlaneWriter input_result_;
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
-  bool edged_;                            // the output's gradient has no zeros around it
-  bool narrow_;                           // and rows of one vector
-  bool in_place_;                         // nor a sheet
+  bool in_place_;                         // the output's gradient does, too
+  Kind kind_;                             // of kernels
   bool streams_;                          // the input's gradient is written past the caches
   const kernels::JointKernels* kernels_;  // for the form that these are then in
   bool data_, weights_, bias_;            // what is wanted now

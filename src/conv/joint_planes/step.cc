@@ -25,6 +25,7 @@ constexpr int64_t kMostChannels = 16;    // of a job
 constexpr int64_t kSheetFloats = 6144;   // of all sheets: half of a first-level cache of 48 KiB
 constexpr int64_t kEnoughVectors = 100;  // of a sheet: what a kernel does before the first hardly counts
 constexpr int64_t kVectorsAhead = 64;    // memory is asked for, where nothing is in sheets: some 200 ns
+constexpr int64_t kDoubledAhead = 12;    // likewise of doubled kernels: longer ones, which more would drive out again
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kCopyWork = 3.5;      // of a vector
@@ -68,21 +69,19 @@ Form JointStep::FormOf(const ConvProblem& problem) const {
   return !data() || both ? read : Form::kOther;
 }
 
-bool JointStep::HasKernels() const {
+bool JointStep::HasKernels(Kind kind) const {
   if (form_ == Form::kOther) return false;
   const auto what = weights() ? kernels::kJointWeights : kernels::kJointData;
   const kernels::JointKernels& kernels = kernels::JointPlanes(form_);
   const bool adds = TypeOf(form_) == numerics::DType::kFloat32 || !data();  // to results of passes before
   if (!adds && slices_.most() > 1) return false;
-  const std::vector<sheets::Pass>& passes = this->passes(true);
+  const std::vector<sheets::Pass>& passes = this->passes(kind);
   return std::all_of(passes.begin(), passes.end(), [&](const sheets::Pass& pass) {
-    const kernels::JointFn kernel =
-        pairs(true) ? kernels.pairs[what][pass.rows][0] : kernels.kernels[what][pass.rows][pass.columns];
-    return kernel != nullptr && (adds || (pass.first && pass.last));
+    return KernelOf(kernels, kind, what, pass) != nullptr && (adds || (pass.first && pass.last));
   });
 }
 
-bool JointStep::FindsEdges(Form read) const {
+bool JointStep::IsEdged(Form read) const {
   const auto centred = [](const sheets::Reach& reach) {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
@@ -93,48 +92,72 @@ bool JointStep::FindsEdges(Form read) const {
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
+kernels::JointResults JointStep::Wanted() const {
+  return data() && weights() ? kernels::kJointBoth : data() ? kernels::kJointData : kernels::kJointWeights;
+}
+
 bool JointStep::IsNarrow(Form read) const {
-  const auto what = data() && weights() ? kernels::kJointBoth : data() ? kernels::kJointData : kernels::kJointWeights;
-  return VectorsOf(1) == 1 && kernels::JointPlanes(read).narrow[what] != nullptr;
+  return VectorsOf(1) == 1 && kernels::JointPlanes(read).narrow[Wanted()] != nullptr;
+}
+
+bool JointStep::IsDoubled(Form read) const {
+  // Positions meet their own output position, and the one before where even ones meet two, or else the one behind.
+  const auto doubles = [](const sheets::Reach& reach) {
+    return reach.residues.size() == 2 && reach.residues[0].offsets + reach.residues[1].offsets == 3 &&
+           reach.before >= 0 && reach.after >= 0 && reach.before + reach.after == 1 &&
+           reach.outputs <= reach.positions && reach.outputs >= reach.positions - reach.before;
+  };
+  return read != Form::kOther && TypeOf(read) == TypeOf(form_) &&
+         kernels::JointPlanes(read).doubled[Wanted()] != nullptr && doubles(rows_) && doubles(columns_) &&
+         2 * VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
+         (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
+}
+
+Kind JointStep::KindOf(Form read) const {
+  if (IsDoubled(read)) return Kind::kDoubled;
+  if (IsEdged(read)) return IsNarrow(read) ? Kind::kNarrow : Kind::kEdged;
+  return pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
 }
 
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
-  direct_ = (problem.geometry.stride[2] == 1 ? whole : !pair_passes_.empty()) && HasKernels() &&
+  const Kind kind = pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
+  direct_ = (problem.geometry.stride[2] == 1 ? whole : kind == Kind::kPairs) && HasKernels(kind) &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
-  edged_ = direct_ && FindsEdges(read);
-  narrow_ = edged_ && IsNarrow(read);
-  in_place_ = narrow_ || (edged_ && problem.rule.input_rounding == numerics::InputRounding::kNone);
-  kernels_form_ = narrow_ ? read : form_;
+  if (direct_) kind_ = KindOf(read);
+  if (kind_ == Kind::kDoubled) pair_passes_ = {{.rows = 3, .columns = 3, .first = true, .last = true}};
+  const bool rounds = kind_ == Kind::kNarrow || kind_ == Kind::kDoubled;
+  in_place_ = rounds || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
+  kernels_form_ = rounds ? read : form_;
   streams_ = Streams(problem);
 }
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || !(edged_ || pairs(direct_)) || TypeOf(form_) != numerics::DType::kFloat32) return false;
+  if (!data() || kind_ == Kind::kPlain || TypeOf(form_) != numerics::DType::kFloat32) return false;
   if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   const int64_t width = g.input_size[2];
-  const bool rows = edged_ ? strides[3] == width && width <= kernels::kMostStreamedColumns &&
-                                 kernels::kJointEdgedRows * width % kLine == 0
-                           : strides[3] % kLine == 0 && width % kLine == 0;
+  const bool rows = !TakesPairs(kind_) ? strides[3] == width && width <= kernels::kMostStreamedColumns &&
+                                             kernels::kJointEdgedRows * width % kLine == 0
+                                       : strides[3] % kLine == 0 && width % kLine == 0;
   return rows && strides[0] % kLine == 0 && strides[1] % kLine == 0 && strides[2] % kLine == 0;
 }
 
 void JointStep::Cut() {
   const bool several = passes_.size() > 1 || slices_.most() > 1;
-  const bool results = data() && pair_passes_.empty() && !edged_ && several;  // of all passes but the last
+  const bool results = data() && pair_passes_.empty() && !FindsEdges(kind_) && several;  // of all passes but the last
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
   bands_ = base::CeilDiv(rows_.positions, most);
   band_ = base::CeilDiv(rows_.positions, bands_);
-  if (edged_ && (bands_ > 1 || VectorsOf(band_) > kMostTerms)) {
-    band_ = std::min(most, kMostTerms / VectorsOf(1));
+  if (FindsEdges(kind_) && (bands_ > 1 || TermsOf(band_) > kMostTerms)) {
+    band_ = std::min(most, kMostTerms / TermsOf(1));
     band_ -= band_ % kernels::kJointEdgedRows;
   }
   bands_ = base::CeilDiv(rows_.positions, band_);
@@ -143,7 +166,7 @@ void JointStep::Cut() {
     const int64_t fit = std::min(kSheetFloats / (sheets * plane_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
     planes_ = base::PartSize(channel_block_, fit);
   }
-  distance_ = in_place_ ? kVectorsAhead / VectorsOf(band_) + 1 : planes_;
+  distance_ = in_place_ ? (kind_ == Kind::kDoubled ? kDoubledAhead : kVectorsAhead) / VectorsOf(band_) + 1 : planes_;
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
   // A vector before what any position meets; the kernel's first column then meets whole lines.
   const int64_t first = columns_.residues[0].first % lanes_;
@@ -177,7 +200,7 @@ void JointStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 // How far a kernel's requests for the next planes move on: those for the output's planes with each slice anew.
 void JointStep::SpreadAhead(const ConvProblem& problem) {
   const Operand* operands[] = {&problem.output, &problem.input, &problem.input_result};
-  const int64_t passes_a_slice = static_cast<int64_t>(passes(direct_).size());
+  const int64_t passes_a_slice = static_cast<int64_t>(passes(kind_).size());
   for (int i = 0; i < 3; ++i) {
     const int64_t passes = passes_a_slice * (i == 0 ? 1 : std::max<int64_t>(1, slices_.most())),
                   steps = VectorsOf(1) * passes;
@@ -195,7 +218,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const double vector = (split ? kSplitWork : kCopyWork) + (problem.IsPlain(operand) ? 0 : kConversionWork);
     return static_cast<double>(rows) * (kRowWork + vector * static_cast<double>(base::CeilDiv(columns, lanes_)));
   };
-  const int64_t output_rows = edged_ ? 1 : g.output_size[1];  // without gaps a plane is one
+  const int64_t output_rows = FindsEdges(kind_) ? 1 : g.output_size[1];  // without gaps a plane is one
   const bool split = g.stride[2] > 1;
   // Of the input's planes and of what they meet.
   const double planes = static_cast<double>(g.input_size[0]), slices = static_cast<double>(slices_.total());
@@ -210,34 +233,37 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const int results = (data() ? 1 : 0) + (weights() ? 1 : 0);
   const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
   const double rounded = weights() && rounds ? kRoundWork * vectors : 0;
-  for (const sheets::Pass& pass : passes(direct_)) {
+  for (const sheets::Pass& pass : passes(kind_)) {
     const double bands = static_cast<double>(bands_), calls = bands / static_cast<double>(PlanesAtOnce(in_place_));
     const double firsts = pass.first ? std::min(planes, slices) : 0;
-    if (pairs(direct_)) {
+    if (kind_ == Kind::kDoubled) {
+      work += slices * (vectors * DoubledWork(results) + (kEdgedWork * bands + kCallWork * calls)) + rounded;
+      continue;
+    }
+    if (kind_ == Kind::kPairs) {
       work += firsts * vectors * PairWork(pass.rows, true, results) +
               (slices - firsts) * vectors * PairWork(pass.rows, false, results) +
               slices * (kPassWork * bands + kCallWork * calls);
       continue;
     }
     const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
-    work +=
-        firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
-        (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
-        slices *
-            (kCallWork * calls +
-             (edged_ ? kEdgedWork * bands + rounded
-                     : kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) + kPassWork * bands));
+    work += firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
+            (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
+            slices * (kCallWork * calls +
+                      (FindsEdges(kind_) ? kEdgedWork * bands + rounded
+                                         : kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
+                                               kPassWork * bands));
   }
   return kOverhead * work * static_cast<double>(g.groups * g.batch * lanes_) / kWorkLanes;
 }
 
 std::string JointStep::Describe() const {
-  const char* in_sheets = in_place_ ? "nothing in sheets"
-                          : edged_  ? "the output in sheets without gaps"
-                          : direct_ ? "the output in sheets"
-                                    : "everything in sheets";
+  const char* in_sheets = in_place_           ? "nothing in sheets"
+                          : FindsEdges(kind_) ? "the output in sheets without gaps"
+                          : direct_           ? "the output in sheets"
+                                              : "everything in sheets";
   return std::string(in_sheets) + ", " + std::to_string(planes_) + " channels at once, bands of " +
-         std::to_string(band_) + " rows, " + std::to_string(passes(direct_).size()) + " passes, " +
+         std::to_string(band_) + " rows, " + std::to_string(passes(kind_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +
          (streams_ ? ", results past the caches" : "");
 }

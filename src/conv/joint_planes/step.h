@@ -6,8 +6,9 @@
 // gradient then has no zeros around it: it is read where it stands, or, where its numbers are rounded, from a sheet
 // without gaps, for each serves nine products, unless a row is one vector and a kernel rounds it once. With a stride,
 // each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
-// columns in registers. An input plane that meets several output planes, for the kernel has a depth, adds up what each
-// gives. A kernel takes several channels of an image, whose planes follow one another.
+// columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. An input plane that
+// meets several output planes, for the kernel has a depth, adds up what each gives. A kernel takes several channels of
+// an image, whose planes follow one another.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -15,10 +16,12 @@
 #include <vector>
 
 #include "conv/algorithm.h"
+#include "conv/joint_planes/passes.h"
 #include "conv/sheets/depth.h"
 #include "conv/sheets/joint_memory.h"
 #include "conv/sheets/passes.h"
 #include "kernels/convert/forms.h"
+#include "kernels/joint_planes/contract.h"
 
 namespace canopy::conv::joint_planes {
 
@@ -49,21 +52,26 @@ class JointStep : public Step {
   int64_t PlanesAtOnce(bool in_place) const { return in_place ? channel_block_ : planes_; }
   // Vectors of `rows` rows of one plane.
   int64_t VectorsOf(int64_t rows) const;
+  // Terms of a weight's sum in each lane.
+  int64_t TermsOf(int64_t rows) const { return VectorsOf(rows) * (kind_ == Kind::kDoubled ? 2 : 1); }
 
   // What the input and its gradient are where they stand, as far as they are wanted; kOther: no kernel takes that.
   kernels::convert::Form FormOf(const ConvProblem& problem) const;
-  // Whether there are kernels of the form for all passes.
-  bool HasKernels() const;
+  // Whether there are kernels of the form for all passes of a kind.
+  bool HasKernels(Kind kind) const;
+  Kind KindOf(kernels::convert::Form read) const;
 
   // Whether results are better written past the caches, and lie in whole lines.
   bool Streams(const ConvProblem& problem) const;
   // Whether there are kernels that need no zeros around the output's gradient, which is read in a form, and those that
   // round it themselves.
-  bool FindsEdges(kernels::convert::Form read) const;
+  bool IsEdged(kernels::convert::Form read) const;
   bool IsNarrow(kernels::convert::Form read) const;
+  // Likewise for rows and columns with a stride of 2.
+  bool IsDoubled(kernels::convert::Form read) const;
+  kernels::JointResults Wanted() const;
 
-  bool pairs(bool direct) const { return direct && !pair_passes_.empty(); }
-  const std::vector<sheets::Pass>& passes(bool direct) const { return pairs(direct) ? pair_passes_ : passes_; }
+  const std::vector<sheets::Pass>& passes(Kind kind) const { return TakesPairs(kind) ? pair_passes_ : passes_; }
   void Lay(const ConvProblem& problem);
   void Cut();
   void ShareOut(const Geometry& geometry);
@@ -79,9 +87,8 @@ class JointStep : public Step {
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
-  bool edged_ = false;            // the output's gradient has no zeros around it
-  bool narrow_ = false;           // and rows of one vector
-  bool in_place_ = false;         // nor a sheet
+  Kind kind_ = Kind::kPlain;      // of kernels, where they do
+  bool in_place_ = false;         // the output's gradient does, too
   bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
   int64_t row_pitch_ = 0;         // of all sheets but those without gaps
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves

@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "kernels/joint_planes/contract.h"
+#include "kernels/joint_planes/doubled-inl.h"
 #include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/pairs-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
@@ -128,6 +129,7 @@ const JointKernels& JointPlanesOfTarget() {
       kernels.shifts = kJointShifts;
       FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
       FillJointEdged<kForm>(&kernels);
+      FillJointDoubled<kForm>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<kForm, rows, columns>(&kernels);

@@ -59,6 +59,9 @@ struct JointCall {
   float* bias;          // likewise, a float for each plane; or nullptr
   bool streamed;        // results are written past the caches
   bool adds;  // for edged kernels and those of pairs: to FP32 results, which are not `streamed`, instead of to 0
+  bool even_rows, even_columns;  // for doubled kernels: meet two of the kernel's; or else odd ones
+  int64_t g_rows, x_rows;        // likewise: that exist, from the first on
+  int last_outputs;              // likewise: positions of g that exist, of the last vector's
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -67,9 +70,16 @@ using JointFn = void (*)(const JointCall& call);
 // g(n, y, v, r, 0) and g(n, y, v, r, 1), vectors of the others the kernel column 1 under the former where P are the
 // even ones, else under the latter. last_lanes then counts floats of x, and there is no `before`.
 
-// Where they are `streamed`, results are FP32, a kernel of pairs has rows of whole lines of 64 bytes from an aligned
-// address on, and an edged kernel rows that follow one another, of no more than kMostStreamedColumns, of which
-// kJointEdgedRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
+// A doubled kernel is an edged one for rows and columns with a stride of 2. Each of `rows` stands for two rows of x and
+// results, of which the second of the last may not exist, each of `vectors` for 2*lanes of their columns, and
+// last_lanes counts floats of x. Position y meets the kernel's row 1 in one of its two rows, in the other its rows 0
+// and 2; columns likewise. Where even ones meet two, these are position y's own number of g under 0 and that of y - 1
+// under 2, where odd ones do, that of y + 1 under 0 and y's own under 2. Every position has its own number or the one
+// beside it. g is rounded as the form says, and bias[n] gets the sum of what it was before.
+
+// Where they are `streamed`, results are FP32, a kernel of pairs and a doubled one have rows of whole lines of 64 bytes
+// from an aligned address on, and an edged kernel rows that follow one another, of no more than kMostStreamedColumns,
+// of which kJointEdgedRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
 
 // An edged kernel serves three rows and columns over a g of no more rows and columns than x, without zeros around it:
 // it looks for the edges itself. g has the type of the form that the kernel was asked for, and is not rounded. The
@@ -110,6 +120,9 @@ struct JointKernels {
 
   // By JointResults; nullptr where lanes cannot be moved so cheaply.
   JointFn narrow[3];
+
+  // By JointResults; nullptr where there are no tails or too few registers.
+  JointFn doubled[3];
 };
 
 // Where kernels of so many columns shift, g(n, y, v, 0, 0) is best a whole line; a vector before it is read, too.

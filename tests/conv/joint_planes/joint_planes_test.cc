@@ -200,6 +200,33 @@ TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder3x3KernelsButToRound) {
   }
 }
 
+TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder3x3KernelsWithAStrideOfTwo) {
+  const kernels::ScopedTarget scoped(GetParam());
+  if (kernels::JointPlanes().doubled[kernels::kJointBoth] == nullptr)
+    GTEST_SKIP() << "they need masks and 32 registers";
+  Geometry g;
+  g.batch = g.groups = g.input_channels = g.output_channels = 3;
+  g.kernel = {1, 3, 3};
+  g.stride = {1, 2, 2};
+  for (const int64_t pad : {0, 1, 2}) {
+    g.pad_begin = {0, pad, pad};
+    g.input_size = g.output_size = {1, 28, 33};
+    for (int a = 1; a < 3; ++a) g.output_size[a] = (g.input_size[a] + 2 * pad - 3) / 2 + 1;
+    for (const bool rounds : {false, true}) {
+      for (const uint8_t wanted : kJointSets) {
+        Draw draw(wanted);
+        Case c = PlainCase(g, 0, DType::kFloat32, &draw);
+        if (rounds) MakeRounded(&c);
+        plan::WorkspaceLedger ledger;
+        const std::string described = joint_planes::JointStep(c.problem, wanted, &ledger).Describe();
+        const bool near = pad < 2;  // positions meet their own output
+        EXPECT_EQ(described.find("nothing in sheets") == 0, near)
+            << described << " with a padding of " << pad << ", rounds " << rounds << ", wanted " << int{wanted};
+      }
+    }
+  }
+}
+
 // Rows of whole lines, and rows of which only four are; bands, strides, and images that begin between lines.
 TEST_P(JointPlanesAlgorithmTest, WritesTheSamePastTheCaches) {
   const kernels::ScopedTarget scoped(GetParam());

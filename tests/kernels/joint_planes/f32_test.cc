@@ -9,61 +9,13 @@
 #include "kernels/joint_planes/contract.h"
 #include "kernels/streams.h"
 #include "tests/kernels/elements.h"
-#include "tests/kernels/random_floats.h"
+#include "tests/kernels/joint_planes/fixture.h"
 
 namespace canopy::kernels {
 namespace {
 
-struct Shape {
-  convert::Form form;
-  JointResults what;
-  int rows, columns;  // of the kernel
-  int64_t planes, height, vectors;
-  bool tail, before;
-
-  std::string Text() const {
-    return "form " + std::to_string(static_cast<int>(form)) + ", " + std::to_string(rows) + "x" +
-           std::to_string(columns) + ", results " + std::to_string(what) + ", " + std::to_string(planes) +
-           " planes of " + std::to_string(height) + " rows of " + std::to_string(vectors) + " vectors, tail " +
-           std::to_string(tail) + ", before " + std::to_string(before);
-  }
-};
-
-class JointPlanesTest : public testing::TestWithParam<int64_t> {
+class JointPlanesTest : public JointPlanesFixture {
  protected:
-  JointPlanesTest() : scoped_(GetParam()), kernels_(JointPlanes()), lanes_(kernels_.lanes) {}
-
-  void PlaceGradient(const Elements& g, JointCall* call) const {
-    call->g = {g.data() + kFirstG * g.size(), kGPlane * g.size(), g_row() * g.size()};
-  }
-
-  JointCall CallOf(const Shape& shape, const Elements& x, Elements* result, float* sums) const {
-    JointCall call{};
-    const int64_t size = x.size();
-    PlaceGradient(gradient_, &call);
-    call.x = {x.data() + kFirstX * size, kXPlane * size, x_row() * size};
-    if (shape.before) call.before = {before_.data() + 2, 1100, 3 * lanes_ + 2};
-    call.result = {result->data() + kFirstResult * size, kResultPlane * size, result_row() * size};
-    call.planes = shape.planes;
-    call.rows = shape.height;
-    call.vectors = shape.vectors;
-    call.last_lanes = shape.tail ? (lanes_ + 1) / 2 : 0;
-    call.taps = taps_.data() + 100;
-    call.taps_plane = 9;
-    call.taps_row = -13;
-    call.taps_column = 2;
-    call.sums = sums;
-    call.sums_plane = SumsOf(shape);
-    call.sums_row = shape.columns * lanes_;
-    call.sums_column = lanes_;
-    return call;
-  }
-
-  int64_t SumsOf(const Shape& shape) const { return shape.rows * shape.columns * lanes_; }
-  std::vector<float> OnesOf(const Shape& shape) const {
-    return std::vector<float>(static_cast<size_t>(shape.planes * SumsOf(shape)), 1);
-  }
-
   void Check(const Shape& shape) const {
     const Elements x(shape.form, x_);
     Elements result(shape.form, std::vector<float>(kResults, -5));
@@ -92,12 +44,6 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     SCOPED_TRACE(shape.Text());
     ExpectResults(shape.form, result, expected);
     for (size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected_sums[i], 1e-4) << "at " << i;
-  }
-
-  // BF16 keeps eight bits of numbers below 16.
-  static void ExpectResults(convert::Form form, const Elements& result, const std::vector<double>& expected) {
-    const double tolerance = TypeOf(form) == numerics::DType::kFloat32 ? 1e-5 : 0.04;
-    for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(result[i], expected[i], tolerance) << "at " << i;
   }
 
   void CheckPairs(const Shape& shape, bool even, int64_t last, bool adds) const {
@@ -211,19 +157,6 @@ class JointPlanesTest : public testing::TestWithParam<int64_t> {
     EXPECT_EQ(results[0], results[1]);
     EXPECT_NE(results[1][0], -5);
   }
-
-  static constexpr int64_t kFirstG = 1500, kGPlane = 1300, kFirstX = 3, kXPlane = 1200, kFirstResult = 1,
-                           kResultPlane = 1150, kResults = 4000;
-  int64_t g_row() const { return 3 * lanes_ + 5; }
-  int64_t x_row() const { return 3 * lanes_ + 1; }
-  int64_t result_row() const { return 3 * lanes_ + 3; }
-
-  const ScopedTarget scoped_;
-  const JointKernels& kernels_;
-  const int lanes_;
-  const std::vector<float> g_ = RandomFloats(6000, 1), x_ = RandomFloats(4000, 2), before_ = RandomFloats(4000, 3),
-                           taps_ = RandomFloats(200, 4);
-  const Elements gradient_{convert::Form::kFloat32, g_};
 };
 
 TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
