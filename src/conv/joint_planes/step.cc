@@ -154,18 +154,22 @@ void JointStep::Cut() {
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
-  bands_ = base::CeilDiv(rows_.positions, most);
-  band_ = base::CeilDiv(rows_.positions, bands_);
-  if (FindsEdges(kind_) && (bands_ > 1 || TermsOf(band_) > kMostTerms)) {
-    band_ = std::min(most, kMostTerms / TermsOf(1));
-    band_ -= band_ % kernels::kJointEdgedRows;
+  band_ = base::CeilDiv(rows_.positions, base::CeilDiv(rows_.positions, most));
+  // Where an input plane meets several of the output's, its rows stay in the first-level cache meanwhile.
+  const bool stays = kind_ == Kind::kDoubled && slices_.most() > 1;
+  const int64_t fit = kSheetFloats / (4 * columns_.positions * ((weights() ? 1 : 0) + (data() ? 1 : 0)));
+  if (FindsEdges(kind_)) {
+    int64_t rows = std::min(most, kMostTerms / TermsOf(1));
+    if (stays) rows = std::min(rows, std::max<int64_t>(fit, kernels::kJointEdgedRows));
+    if (rows_.positions > rows) band_ = rows - rows % kernels::kJointEdgedRows;
   }
   bands_ = base::CeilDiv(rows_.positions, band_);
   plane_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
   if (bands_ == 1) {
-    const int64_t fit = std::min(kSheetFloats / (sheets * plane_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
-    planes_ = base::PartSize(channel_block_, fit);
+    const int64_t planes = std::min(kSheetFloats / (sheets * plane_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
+    planes_ = base::PartSize(channel_block_, planes);
   }
+  in_place_planes_ = stays ? std::clamp<int64_t>(fit / band_, 1, channel_block_) : channel_block_;
   distance_ = in_place_ ? (kind_ == Kind::kDoubled ? kDoubledAhead : kVectorsAhead) / VectorsOf(band_) + 1 : planes_;
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
   // A vector before what any position meets; the kernel's first column then meets whole lines.

@@ -49,7 +49,7 @@ class JointStep : public Step {
   bool bias() const { return (computations_ & kBiasFromOutput) != 0; }
   int64_t residues() const { return static_cast<int64_t>(rows_.residues.size() * columns_.residues.size()); }
   // Channels of a sheet, or of a call that reads planes where they stand.
-  int64_t PlanesAtOnce(bool in_place) const { return in_place ? channel_block_ : planes_; }
+  int64_t PlanesAtOnce(bool in_place) const { return in_place ? in_place_planes_ : planes_; }
   // Vectors of `rows` rows of one plane.
   int64_t VectorsOf(int64_t rows) const;
   // Terms of a weight's sum in each lane.
@@ -93,6 +93,7 @@ class JointStep : public Step {
   int64_t row_pitch_ = 0;         // of all sheets but those without gaps
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves
   int64_t planes_ = 1;            // of a sheet, a channel each: several only where a band is a whole plane
+  int64_t in_place_planes_ = 1;   // likewise, where nothing is in sheets
   int64_t plane_pitch_ = 0;
   int64_t distance_ = 1;                          // in planes, of what kernels ask memory for
   int64_t front_ = 0;                             // floats of zeros before a sheet's first row
