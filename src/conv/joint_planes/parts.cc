@@ -24,6 +24,11 @@ void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const 
       part.rows = std::min(rows, whole.rows - y);
       part.vectors = std::min(vectors, whole.vectors - v);
       if (v + vectors < whole.vectors) part.last_lanes = 0;
+      part.g_top -= y;
+      part.g_bottom -= y;
+      part.g_counted -= y;
+      part.g_left -= v * steps.before;
+      part.g_right -= v * steps.before;
       Move(&part.g, y, v * steps.g);
       Move(&part.x, y, v * steps.x);
       Move(&part.before, y, v * steps.before);

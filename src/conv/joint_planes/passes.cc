@@ -37,6 +37,8 @@ kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kerne
   switch (kind) {
     case Kind::kPlain:
       return kernels.kernels[what][pass.rows][pass.columns];
+    case Kind::kRolling:
+      return kernels.rolling[what];
     case Kind::kPairs:
       return kernels.pairs[what][pass.rows][pass.column_residue == 0];
     case Kind::kEdged:
@@ -66,6 +68,8 @@ double PairWork(int64_t rows, bool first, int results) {
   const double move = 10 + 6 * results;  // two vectors each are read or written, parted or put together
   return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move + (first ? 0 : kPairAddWork);
 }
+
+double RollingWork(int results, bool rounds) { return (rounds ? 36.0 : 27.0) * results; }
 
 double DoubledWork(int results) { return 3 + 23.0 * results; }  // two of three parts wait for memory
 

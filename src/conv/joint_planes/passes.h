@@ -12,7 +12,7 @@
 namespace canopy::conv::joint_planes {
 
 // What passes over planes: a list of kernels/joint_planes/contract.h.
-enum class Kind { kPlain, kPairs, kEdged, kNarrow, kDoubled };
+enum class Kind { kPlain, kRolling, kPairs, kEdged, kNarrow, kDoubled };
 
 // Whether the output's gradient has no zeros around it.
 constexpr bool FindsEdges(Kind kind) { return kind >= Kind::kEdged; }
@@ -38,6 +38,9 @@ double PairWork(int64_t rows, bool first, int results);
 
 // Likewise of two rows of both, of 3x3 offsets.
 double DoubledWork(int results);
+
+// Likewise of a vector under kernels::kJointRolling rows and columns of offsets.
+double RollingWork(int results, bool rounds);
 
 }  // namespace canopy::conv::joint_planes
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/checked_math.h"
+#include "conv/joint_planes/bands.h"
 #include "conv/joint_planes/output_planes.h"
 #include "conv/joint_planes/parts.h"
 #include "conv/joint_planes/passes.h"
@@ -68,10 +69,6 @@ class JointRun {
   struct Sheet {
     int64_t image, depth, first_channel, channels;
     sheets::SliceRun slices;
-  };
-  // Rows of positions.
-  struct Band {
-    int64_t first, rows;
   };
   void RunJobs(bool serial) const {
     const int64_t segments = s_.segments_;
@@ -160,20 +157,10 @@ class JointRun {
     StoreResult(sheet, band, scratch);
   }
 
-  // Output rows that exist, of those that a band meets, and the first that it would meet.
-  struct OutputRows {
-    int64_t start, first, end;
-  };
-  OutputRows OutputOf(const Band& band) const {
-    const int64_t exist = s_.rows_.Existing(), start = band.first - s_.rows_.before;
-    const int64_t first = std::clamp<int64_t>(start, 0, exist);
-    return {start, first, std::clamp(band.first + band.rows + s_.rows_.after, first, exist)};
-  }
-
   // The output rows that the band reads, and to each channel's `bias`, if any, the sum of those that the bands before
   // did not read.
   void LoadOutput(const Sheet& sheet, int64_t depth, const Band& band, const Scratch& scratch, float* bias) const {
-    const OutputRows met = OutputOf(band);
+    const MetRows met = MetBy(band, s_.rows_);
     OutputPlanes::Rows rows{sheet.image, sheet.first_channel, sheet.channels, depth, met.first, met.end};
     float *const origin = scratch.output + s_.front_, *const line = scratch.line;
     const int64_t columns = s_.columns_.Existing(), row = s_.row_pitch_, plane = s_.plane_pitch_;
@@ -187,7 +174,7 @@ class JointRun {
       if (s_.bands_ > 1) std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
     }
     if (bias == nullptr) return;
-    rows.first = band.first == 0 ? 0 : std::clamp(band.first + s_.rows_.after, met.first, met.end);
+    rows.first = std::clamp(met.unread, met.first, met.end);
     for (int64_t i = 0; i < sheet.channels; ++i, ++rows.first_channel) {
       const float* laid = origin + i * plane + (rows.first - met.start) * row;
       bias[i] +=
@@ -288,8 +275,6 @@ class JointRun {
     const bool pairs = TakesPairs(kind_), doubled = kind_ == Kind::kDoubled;
     const int64_t row = slice.kernel * g_.kernel[1] + (doubled ? 0 : h.kernel + pass.row * g_.stride[1]);
     const int64_t tap = row * g_.kernel[2] + (doubled ? 0 : w.kernel + pass.column * g_.stride[2]);
-    call->above = band.first > 0;
-    call->below = band.first + band.rows < s_.rows_.positions;
     const auto in_sheet = [&](int64_t first, int64_t pitch) -> kernels::JointRows<const char> {
       constexpr int64_t kBytes = sizeof(float);
       const char* front = reinterpret_cast<const char*>(scratch.output + s_.front_);
@@ -297,8 +282,11 @@ class JointRun {
     };
     if (in_place_) {
       call->g = RowsInPlace(output_.Address(sheet.image, sheet.first_channel, slice.output), p_.output, band.first, 1);
+      if (kind_ == Kind::kRolling) {
+        call->g.first -= h.first * call->g.row + w.first * numerics::ElementBytes(p_.output.dtype);
+      }
     } else if (FindsEdges(kind_)) {
-      call->g = in_sheet((band.first - OutputOf(band).first) * g_.output_size[2], g_.output_size[2]);
+      call->g = in_sheet((band.first - MetBy(band, s_.rows_).first) * g_.output_size[2], g_.output_size[2]);
     } else {
       const int64_t above = s_.rows_.before - h.first - pass.row;
       call->g = in_sheet(above * s_.row_pitch_ - w.first - pass.column, s_.row_pitch_);
@@ -325,13 +313,8 @@ class JointRun {
     // In sheets there are zeros behind a row, or what nobody reads.
     const int64_t last = FindsEdges(kind_) ? columns - (call->vectors - 1) * floats : columns % floats;
     call->last_lanes = direct_ ? static_cast<int>(last) : 0;
-    if (doubled) {
-      call->even_rows = s_.rows_.before > 0;
-      call->even_columns = s_.columns_.before > 0;
-      call->g_rows = s_.rows_.outputs - band.first;
-      call->x_rows = g_.input_size[1] - 2 * band.first;
-      call->last_outputs = static_cast<int>(s_.columns_.outputs - (call->vectors - 1) * s_.lanes_);
-    }
+    call->room = scratch.inputs;  // nothing else is there
+    SetEdges(band, s_.rows_, s_.columns_, h, w, call);
     if (call->rows > 0 && columns > 0) RunPass(pass, *call);
   }
 
@@ -339,14 +322,18 @@ class JointRun {
   bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || kind_ != Kind::kPlain); }
 
   void RunPass(const sheets::Pass& pass, const kernels::JointCall& call) const {
-    const auto what = !data_ ? kernels::kJointWeights : !weights_ ? kernels::kJointData : kernels::kJointBoth;
     const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
-    const int64_t floats =
-        TakesPairs(kind_) ? 2 * s_.lanes_ : s_.lanes_;  // of the input and its gradient, for a vector
-    RunInParts(KernelOf(*kernels_, kind_, what, pass), call,
-               {s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_});
+    const int64_t floats = (TakesPairs(kind_) ? 2 : 1) * s_.lanes_;  // of the input and its gradient, for a vector
+    const VectorSteps steps{s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_};
+    const auto run = [&](kernels::JointResults what) {
+      RunInParts(KernelOf(*kernels_, kind_, what, pass), call, steps);
+    };
+    const bool both = weights_ && data_ && kind_ != Kind::kRolling;
+    if (both) return run(kernels::kJointBoth);
+    if (weights_) run(kernels::kJointWeights);
+    if (data_) run(kernels::kJointData);  // and the bias gradient
   }
 
   // Adds up the segments of a block of channels, in their order, and stores them.

@@ -35,8 +35,9 @@ constexpr double kRowWork = 6;         // of a row's way, besides
 constexpr double kRoundWork = 3;       // of a vector that a kernel rounds
 constexpr double kBlockWork = 8;       // of rows that a kernel takes at once, unless it is an edged one
 constexpr double kPassWork = 30;
-constexpr double kEdgedWork = 40;  // of a pass whose kernel looks for the edges itself
-constexpr double kCallWork = 120;  // of a pass over all planes of a sheet
+constexpr double kEdgedWork = 40;    // of a pass whose kernel looks for the edges itself
+constexpr double kRollingWork = 80;  // of a rolling kernel's
+constexpr double kCallWork = 120;    // of a pass over all planes of a sheet
 constexpr double kPlaneWork = 20;
 constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
@@ -50,6 +51,7 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       slices_(problem.geometry),
       passes_(ListPasses(rows_, columns_)),
       pair_passes_(ListPairPasses(rows_, columns_)),
+      rolling_passes_{{.rows = kernels::kJointRolling, .columns = kernels::kJointRolling, .first = true, .last = true}},
       lanes_(kernels::JointPlanes().lanes) {
   Lay(problem);
   ShareOut(problem.geometry);
@@ -113,7 +115,16 @@ bool JointStep::IsDoubled(Form read) const {
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
+bool JointStep::IsRolling(Form read) const {
+  const auto rolls = [](const sheets::Reach& reach) {
+    return reach.residues.size() == 1 && reach.residues[0].offsets == kernels::kJointRolling;
+  };
+  return rolls(rows_) && rolls(columns_) && (data() || !bias()) && form_ != Form::kOther && read != Form::kOther &&
+         TypeOf(read) == TypeOf(form_) && kernels::JointPlanes(read).rolling[kernels::kJointData] != nullptr;
+}
+
 Kind JointStep::KindOf(Form read) const {
+  if (IsRolling(read)) return Kind::kRolling;
   if (IsDoubled(read)) return Kind::kDoubled;
   if (IsEdged(read)) return IsNarrow(read) ? Kind::kNarrow : Kind::kEdged;
   return pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
@@ -122,14 +133,14 @@ Kind JointStep::KindOf(Form read) const {
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
-  const Kind kind = pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
+  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
+  const Kind kind = IsRolling(read) ? Kind::kRolling : pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
   direct_ = (problem.geometry.stride[2] == 1 ? whole : kind == Kind::kPairs) && HasKernels(kind) &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
-  const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
   if (direct_) kind_ = KindOf(read);
   if (kind_ == Kind::kDoubled) pair_passes_ = {{.rows = 3, .columns = 3, .first = true, .last = true}};
-  const bool rounds = kind_ == Kind::kNarrow || kind_ == Kind::kDoubled;
+  const bool rounds = kind_ == Kind::kRolling || kind_ == Kind::kNarrow || kind_ == Kind::kDoubled;
   in_place_ = rounds || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
   kernels_form_ = rounds ? read : form_;
   streams_ = Streams(problem);
@@ -137,7 +148,7 @@ void JointStep::Lay(const ConvProblem& problem) {
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || kind_ == Kind::kPlain || TypeOf(form_) != numerics::DType::kFloat32) return false;
+  if (!data() || kind_ <= Kind::kRolling || TypeOf(form_) != numerics::DType::kFloat32) return false;
   if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
@@ -150,7 +161,7 @@ bool JointStep::Streams(const ConvProblem& problem) const {
 
 void JointStep::Cut() {
   const bool several = passes_.size() > 1 || slices_.most() > 1;
-  const bool results = data() && pair_passes_.empty() && !FindsEdges(kind_) && several;  // of all passes but the last
+  const bool results = data() && kind_ == Kind::kPlain && several;  // of all passes but the last
   const int64_t sheets = direct_ ? 1 + (results ? 1 : 0) : 1 + (weights() ? residues() : 0) + (data() ? residues() : 0);
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
@@ -178,6 +189,7 @@ void JointStep::Cut() {
   const int64_t rows = band_ + std::max(reach, rows_.Pitch() - rows_.positions);
   output_floats_ = base::RoundUp(front_ + (planes_ - 1) * plane_pitch_ + rows * row_pitch_ + slack, lanes_);
   input_floats_ = base::RoundUp((planes_ - 1) * plane_pitch_ + band_ * row_pitch_ + slack, lanes_);
+  if (kind_ == Kind::kRolling) input_floats_ = std::max(input_floats_, kernels::JointRoom(band_) * lanes_);
 }
 
 void JointStep::ShareOut(const Geometry& g) {
@@ -242,6 +254,10 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (kind_ == Kind::kDoubled) {
       work += slices * (vectors * DoubledWork(results) + (kEdgedWork * bands + kCallWork * calls)) + rounded;
+      continue;
+    }
+    if (kind_ == Kind::kRolling) {
+      work += slices * (vectors * RollingWork(results, rounds) + results * kRollingWork * bands + kCallWork * calls);
       continue;
     }
     if (kind_ == Kind::kPairs) {

@@ -6,9 +6,10 @@
 // gradient then has no zeros around it: it is read where it stands, or, where its numbers are rounded, from a sheet
 // without gaps, for each serves nine products, unless a row is one vector and a kernel rounds it once. With a stride,
 // each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
-// columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. An input plane that
-// meets several output planes, for the kernel has a depth, adds up what each gives. A kernel takes several channels of
-// an image, whose planes follow one another.
+// columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. Of 5x5 kernels the
+// registers hold one gradient's numbers: each takes every row of the output once, where it stands, for all rows that it
+// meets. An input plane that meets several output planes, for the kernel has a depth, adds up what each gives. A kernel
+// takes several channels of an image, whose planes follow one another.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -69,9 +70,13 @@ class JointStep : public Step {
   bool IsNarrow(kernels::convert::Form read) const;
   // Likewise for rows and columns with a stride of 2.
   bool IsDoubled(kernels::convert::Form read) const;
+  // Whether all offsets are a rolling kernel's.
+  bool IsRolling(kernels::convert::Form read) const;
   kernels::JointResults Wanted() const;
 
-  const std::vector<sheets::Pass>& passes(Kind kind) const { return TakesPairs(kind) ? pair_passes_ : passes_; }
+  const std::vector<sheets::Pass>& passes(Kind kind) const {
+    return kind == Kind::kRolling ? rolling_passes_ : TakesPairs(kind) ? pair_passes_ : passes_;
+  }
   void Lay(const ConvProblem& problem);
   void Cut();
   void ShareOut(const Geometry& geometry);
@@ -82,8 +87,9 @@ class JointStep : public Step {
   uint8_t computations_;
   sheets::Reach rows_, columns_;
   sheets::Slices slices_;
-  std::vector<sheets::Pass> passes_;       // over sheets, or over columns that lie side by side
-  std::vector<sheets::Pass> pair_passes_;  // where every second column does, in place
+  std::vector<sheets::Pass> passes_;          // over sheets, or over columns that lie side by side
+  std::vector<sheets::Pass> pair_passes_;     // where every second column does, in place
+  std::vector<sheets::Pass> rolling_passes_;  // the only one
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule

@@ -15,6 +15,7 @@
 #include "kernels/joint_planes/doubled-inl.h"
 #include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/pairs-inl.h"
+#include "kernels/joint_planes/rolling-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -130,6 +131,7 @@ const JointKernels& JointPlanesOfTarget() {
       FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
       FillJointEdged<kForm>(&kernels);
       FillJointDoubled<kForm>(&kernels);
+      FillJointRolling<kForm>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \
   if constexpr (registers == CANOPY_VECTOR_REGISTERS) FillJointColumns<kForm, rows, columns>(&kernels);

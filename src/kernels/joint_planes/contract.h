@@ -58,10 +58,14 @@ struct JointCall {
   bool above, below;    // for edged kernels: whether g has a row before the first, behind the last
   float* bias;          // likewise, a float for each plane; or nullptr
   bool streamed;        // results are written past the caches
-  bool adds;  // for edged kernels and those of pairs: to FP32 results, which are not `streamed`, instead of to 0
+  bool
+      adds;  // for all kernels but those that have `before`: to FP32 results, which are not `streamed`, instead of to 0
   bool even_rows, even_columns;  // for doubled kernels: meet two of the kernel's; or else odd ones
-  int64_t g_rows, x_rows;        // likewise: that exist, from the first on
-  int last_outputs;              // likewise: positions of g that exist, of the last vector's
+  int64_t x_rows;                // likewise: that exist, from the first on
+  // For doubled and rolling kernels: rows and columns of g that exist, from those that position 0 meets first.
+  int64_t g_top, g_bottom, g_left, g_right;
+  int64_t g_counted;  // for rolling ones: the first row that `bias` counts
+  float* room;        // likewise, if they give weights and round: JointRoom() aligned vectors
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -76,6 +80,10 @@ using JointFn = void (*)(const JointCall& call);
 // and 2; columns likewise. Where even ones meet two, these are position y's own number of g under 0 and that of y - 1
 // under 2, where odd ones do, that of y + 1 under 0 and y's own under 2. Every position has its own number or the one
 // beside it. g is rounded as the form says, and bias[n] gets the sum of what it was before.
+
+// A rolling kernel serves kJointRolling rows and columns over a g of the form's type, without zeros around it, which it
+// rounds as the form says. There is no `before`. One that gives data adds the sum of what g was before, from the row
+// g_counted on, to bias[n].
 
 // Where they are `streamed`, results are FP32, a kernel of pairs and a doubled one have rows of whole lines of 64 bytes
 // from an aligned address on, and an edged kernel rows that follow one another, of no more than kMostStreamedColumns,
@@ -93,10 +101,14 @@ using JointFn = void (*)(const JointCall& call);
 // gives bias[n] the sum of what it was before.
 inline constexpr int kJointEdgedRows = 4;
 inline constexpr int kMostStreamedColumns = 256;
+inline constexpr int kJointRolling = 5;
 
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;
 inline constexpr int kMostJointPairRows = 3;
+
+// Vectors of JointCall::room.
+constexpr int64_t JointRoom(int64_t rows) { return rows + 2 * (rows + kJointRolling - 1); }
 
 enum JointResults { kJointBoth, kJointData, kJointWeights };
 
@@ -123,6 +135,9 @@ struct JointKernels {
 
   // By JointResults; nullptr where there are no tails or too few registers.
   JointFn doubled[3];
+
+  // By JointResults; nullptr where lanes cannot be moved or registers are few, and for both at once.
+  JointFn rolling[3];
 };
 
 // Where kernels of so many columns shift, g(n, y, v, 0, 0) is best a whole line; a vector before it is read, too.

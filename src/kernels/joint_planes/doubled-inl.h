@@ -134,10 +134,6 @@ void JointDoubledRows(const JointCall& call) {
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
   constexpr int kLines = static_cast<int>(HWY_MAX(4 * kJointLanes * kBytes / kLineBytes, 2));  // of two rows' vectors
   const bool wide = call.ahead[1].step > kLines / 2 * kLineBytes;
-  const auto lanes = [&](int64_t from, int64_t to) CANOPY_JOINT_LAMBDA {
-    const auto before = hn::FirstN(elements, static_cast<size_t>(HWY_MAX(from, 0)));
-    return hn::AndNot(before, hn::FirstN(elements, static_cast<size_t>(HWY_MIN(HWY_MAX(to, 0), kJointLanes))));
-  };
   const auto round = [&](JointVec v) CANOPY_JOINT_LAMBDA {
     return cv::RoundVec < RoundingOf(kForm), false, kData && kWeights > (d, v);
   };
@@ -158,9 +154,11 @@ void JointDoubledRows(const JointCall& call) {
     // Some rows of one vector of positions.
     const auto add_rows = [&](int64_t v, int64_t begin, int64_t end) CANOPY_JOINT_LAMBDA {
       const int64_t i = v * kJointLanes, floats = v + 1 == call.vectors ? call.last_lanes : 2 * kJointLanes;
-      const int64_t outputs = v + 1 == call.vectors ? call.last_outputs : 2 * kJointLanes;
-      const auto own = lanes(0, outputs), beside = lanes(v == 0 ? -side : 0, outputs - side);
-      const hn::Mask<decltype(elements)> columns[2] = {lanes(0, floats), lanes(0, floats - kJointLanes)};
+      const int64_t outputs = call.g_right - i;
+      const auto own = JointLanes(elements, 0, outputs),
+                 beside = JointLanes(elements, v == 0 ? -side : 0, outputs - side);
+      const hn::Mask<decltype(elements)> columns[2] = {JointLanes(elements, 0, floats),
+                                                       JointLanes(elements, 0, floats - kJointLanes)};
       const int64_t x_begin = 2 * begin + x_first;
       const Element* g = reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + begin * g_row + i;
       const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + x_begin * x_row + 2 * i;
@@ -190,7 +188,7 @@ void JointDoubledRows(const JointCall& call) {
       };
       const JointVec zero = hn::Zero(d);
       const JointDoubled none{{zero, zero}, {zero, zero}};
-      JointDoubled above = (begin >= 0 ? begin < call.g_rows : call.above) ? load(g, begin == 0 && first == 0) : none;
+      JointDoubled above = begin >= call.g_top && begin < call.g_bottom ? load(g, begin == 0 && first == 0) : none;
       int64_t x_left = x_rows - x_begin;
       for (int64_t y = begin; y < end; ++y) {
         __builtin_prefetch(ahead0, 0, 3);
@@ -204,7 +202,7 @@ void JointDoubledRows(const JointCall& call) {
         ahead1 += call.ahead[1].step;
         ahead2 += call.ahead[2].step;
         g += g_row;
-        const JointDoubled below = y + 1 < call.g_rows ? load(g, y + 1 < call.rows) : none;
+        const JointDoubled below = y + 1 < call.g_bottom ? load(g, y + 1 < call.rows) : none;
         if (y >= 0 && x_left > 0) {
           add_row(x, to, [&](const JointVec(&source)[2], JointVec(&result)[2]) CANOPY_JOINT_LAMBDA {
             taps.template Add<kJointMiddleRow>(above, source, result);

@@ -43,6 +43,15 @@ class JointEdges {
   Seen seen_[4];
 };
 
+// The lanes of a vector of elements from `from` to `to`, as far as it has them.
+template <class D>
+HWY_INLINE hn::Mask<D> JointLanes(D d, int64_t from, int64_t to) {
+  const auto first = [&](int64_t count) {
+    return hn::FirstN(d, static_cast<size_t>(HWY_MIN(HWY_MAX(count, 0), kJointLanes)));
+  };
+  return hn::AndNot(first(from), first(to));
+}
+
 template <Form kForm, class Mask>
 HWY_INLINE JointVec JointLoadSeen(Mask seen, const cv::FormElement<kForm>* from) {
   const cv::ElementTag<TypeOf(kForm), JointTag> d;

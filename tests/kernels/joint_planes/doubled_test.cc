@@ -47,11 +47,11 @@ class JointDoubledTest : public JointPlanesFixture {
     PlaceGradient(gradient, &call);
     call.x.row = call.result.row = row * x.size();
     call.last_lanes = static_cast<int>(columns.input - (vectors - 1) * 2 * lanes_);
-    call.last_outputs = static_cast<int>(columns.outputs - (vectors - 1) * lanes_);
+    call.g_right = columns.outputs;
     call.even_rows = rows.even;
     call.even_columns = columns.even;
-    call.above = first > 0;
-    call.g_rows = rows.outputs - first;
+    call.g_top = -first;
+    call.g_bottom = rows.outputs - first;
     call.x_rows = rows.input - 2 * first;
     call.bias = bias.data();
     call.adds = adds;
@@ -72,7 +72,7 @@ class JointDoubledTest : public JointPlanesFixture {
           if (what != kJointWeights) expected[kFirstResult + n * kResultPlane + y * row + w] = sum;
         }
       }
-      for (int64_t p = 0; p < std::min(call.rows, call.g_rows); ++p) {
+      for (int64_t p = 0; p < std::min(call.rows, call.g_bottom); ++p) {
         for (int64_t q = 0; q < columns.outputs; ++q) {
           expected_bias[n] += unrounded.Read(kFirstG + n * kGPlane + p * g_row() + q);
         }
