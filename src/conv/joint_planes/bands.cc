@@ -11,17 +11,17 @@ MetRows MetBy(const Band& band, const sheets::Reach& rows) {
   return {start, first, std::clamp(end, first, exist), band.first == 0 ? 0 : band.first + rows.after};
 }
 
-void SetEdges(const Band& band, const sheets::Reach& rows, const sheets::Reach& columns, const sheets::Residue& row,
-              const sheets::Residue& column, kernels::JointCall* call) {
+void SetEdges(const Band& band, const sheets::Reach& rows, const sheets::Reach& columns, int64_t row, int64_t column,
+              kernels::JointCall* call) {
   call->above = band.first > 0;
   call->below = band.first + band.rows < rows.positions;
   const MetRows met = MetBy(band, rows);
-  const int64_t first = band.first - row.first;  // the output row that the band's first one meets first
+  const int64_t first = band.first - row;  // the output row that the band's first one meets first
   call->g_top = met.first - first;
   call->g_bottom = met.end - first;
   call->g_counted = met.unread - first;
-  call->g_left = column.first;
-  call->g_right = columns.outputs + column.first;
+  call->g_left = column;
+  call->g_right = columns.outputs + column;
   call->even_rows = rows.before > 0;
   call->even_columns = columns.before > 0;
   call->x_rows = -static_cast<int64_t>(rows.residues.size()) * band.first;

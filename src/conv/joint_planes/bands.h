@@ -21,9 +21,10 @@ struct MetRows {
 };
 MetRows MetBy(const Band& band, const sheets::Reach& rows);
 
-// Tells kernels that find the edges themselves where these are, for residues `row` and `column` of positions.
-void SetEdges(const Band& band, const sheets::Reach& rows, const sheets::Reach& columns, const sheets::Residue& row,
-              const sheets::Residue& column, kernels::JointCall* call);
+// Tells kernels that find the edges themselves where these are: rows of positions meet first the output's that lie
+// `row` before theirs, columns likewise.
+void SetEdges(const Band& band, const sheets::Reach& rows, const sheets::Reach& columns, int64_t row, int64_t column,
+              kernels::JointCall* call);
 
 }  // namespace canopy::conv::joint_planes
 

@@ -26,7 +26,7 @@ void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const 
       if (v + vectors < whole.vectors) part.last_lanes = 0;
       part.g_top -= y;
       part.g_bottom -= y;
-      part.g_counted -= y;
+      if (y > 0) part.g_counted = std::max<int64_t>(whole.g_counted - y, 0);  // parts before read what is above
       part.g_left -= v * steps.before;
       part.g_right -= v * steps.before;
       Move(&part.g, y, v * steps.g);

@@ -29,6 +29,10 @@ std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Re
 // One pass over each residue of rows, for kernels of pairs; empty where there are none.
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns);
 
+// Passes over parts of the rows for rolling kernels of all that is wanted; empty where there are none.
+std::vector<sheets::Pass> ListRollingPasses(const sheets::Reach& rows, const sheets::Reach& columns, bool data,
+                                            bool weights);
+
 // Time of one vector of a pass, in the units of Step::Work; `results`: of the input's and the weights' gradients how
 // many it gives.
 double VectorWork(int64_t rows, int64_t columns, bool first, int results);
@@ -39,8 +43,8 @@ double PairWork(int64_t rows, bool first, int results);
 // Likewise of two rows of both, of 3x3 offsets.
 double DoubledWork(int results);
 
-// Likewise of a vector under kernels::kJointRolling rows and columns of offsets.
-double RollingWork(int results, bool rounds);
+// Likewise of a vector of a rolling kernel's pass.
+double RollingWork(const sheets::Pass& pass, int results, bool rounds);
 
 }  // namespace canopy::conv::joint_planes
 

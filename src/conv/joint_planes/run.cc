@@ -283,7 +283,7 @@ class JointRun {
     if (in_place_) {
       call->g = RowsInPlace(output_.Address(sheet.image, sheet.first_channel, slice.output), p_.output, band.first, 1);
       if (kind_ == Kind::kRolling) {
-        call->g.first -= h.first * call->g.row + w.first * numerics::ElementBytes(p_.output.dtype);
+        call->g.first -= (h.first + pass.row) * call->g.row + w.first * numerics::ElementBytes(p_.output.dtype);
       }
     } else if (FindsEdges(kind_)) {
       call->g = in_sheet((band.first - MetBy(band, s_.rows_).first) * g_.output_size[2], g_.output_size[2]);
@@ -314,7 +314,7 @@ class JointRun {
     const int64_t last = FindsEdges(kind_) ? columns - (call->vectors - 1) * floats : columns % floats;
     call->last_lanes = direct_ ? static_cast<int>(last) : 0;
     call->room = scratch.inputs;  // nothing else is there
-    SetEdges(band, s_.rows_, s_.columns_, h, w, call);
+    SetEdges(band, s_.rows_, s_.columns_, h.first + pass.row, w.first, call);
     if (call->rows > 0 && columns > 0) RunPass(pass, *call);
   }
 

@@ -51,7 +51,7 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       slices_(problem.geometry),
       passes_(ListPasses(rows_, columns_)),
       pair_passes_(ListPairPasses(rows_, columns_)),
-      rolling_passes_{{.rows = kernels::kJointRolling, .columns = kernels::kJointRolling, .first = true, .last = true}},
+      rolling_passes_(ListRollingPasses(rows_, columns_, data(), weights())),
       lanes_(kernels::JointPlanes().lanes) {
   Lay(problem);
   ShareOut(problem.geometry);
@@ -116,11 +116,10 @@ bool JointStep::IsDoubled(Form read) const {
 }
 
 bool JointStep::IsRolling(Form read) const {
-  const auto rolls = [](const sheets::Reach& reach) {
-    return reach.residues.size() == 1 && reach.residues[0].offsets == kernels::kJointRolling;
-  };
-  return rolls(rows_) && rolls(columns_) && (data() || !bias()) && form_ != Form::kOther && read != Form::kOther &&
-         TypeOf(read) == TypeOf(form_) && kernels::JointPlanes(read).rolling[kernels::kJointData] != nullptr;
+  const auto what = data() ? kernels::kJointData : kernels::kJointWeights;
+  return !rolling_passes_.empty() && (data() || !bias()) && form_ != Form::kOther && read != Form::kOther &&
+         TypeOf(read) == TypeOf(form_) &&
+         KernelOf(kernels::JointPlanes(read), Kind::kRolling, what, rolling_passes_[0]) != nullptr;
 }
 
 Kind JointStep::KindOf(Form read) const {
@@ -166,9 +165,12 @@ void JointStep::Cut() {
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
   band_ = base::CeilDiv(rows_.positions, base::CeilDiv(rows_.positions, most));
-  // Where an input plane meets several of the output's, its rows stay in the first-level cache meanwhile.
+  // Where an input plane meets several of the output's, its rows stay in the first-level cache meanwhile, and what
+  // several passes go over stays near.
   const bool stays = kind_ == Kind::kDoubled && slices_.most() > 1;
-  const int64_t fit = kSheetFloats / (4 * columns_.positions * ((weights() ? 1 : 0) + (data() ? 1 : 0)));
+  const bool again = kind_ == Kind::kRolling && rolling_passes_.size() > 1;
+  const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
+  const int64_t fit = kSheetFloats / (residues() * columns_.positions * inputs + columns_.outputs);
   if (FindsEdges(kind_)) {
     int64_t rows = std::min(most, kMostTerms / TermsOf(1));
     if (stays) rows = std::min(rows, std::max<int64_t>(fit, kernels::kJointEdgedRows));
@@ -180,7 +182,8 @@ void JointStep::Cut() {
     const int64_t planes = std::min(kSheetFloats / (sheets * plane_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
     planes_ = base::PartSize(channel_block_, planes);
   }
-  in_place_planes_ = stays ? std::clamp<int64_t>(fit / band_, 1, channel_block_) : channel_block_;
+  const int64_t near = stays ? fit / band_ : again ? 2 * fit / band_ : channel_block_;
+  in_place_planes_ = std::clamp<int64_t>(near, 1, channel_block_);
   distance_ = in_place_ ? (kind_ == Kind::kDoubled ? kDoubledAhead : kVectorsAhead) / VectorsOf(band_) + 1 : planes_;
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
   // A vector before what any position meets; the kernel's first column then meets whole lines.
@@ -189,7 +192,8 @@ void JointStep::Cut() {
   const int64_t rows = band_ + std::max(reach, rows_.Pitch() - rows_.positions);
   output_floats_ = base::RoundUp(front_ + (planes_ - 1) * plane_pitch_ + rows * row_pitch_ + slack, lanes_);
   input_floats_ = base::RoundUp((planes_ - 1) * plane_pitch_ + band_ * row_pitch_ + slack, lanes_);
-  if (kind_ == Kind::kRolling) input_floats_ = std::max(input_floats_, kernels::JointRoom(band_) * lanes_);
+  const int64_t room = kernels::JointRoom(band_, kernels::kMostJointRows);
+  if (kind_ == Kind::kRolling) input_floats_ = std::max(input_floats_, room * lanes_);
 }
 
 void JointStep::ShareOut(const Geometry& g) {
@@ -257,7 +261,8 @@ double JointStep::CountWork(const ConvProblem& problem) const {
       continue;
     }
     if (kind_ == Kind::kRolling) {
-      work += slices * (vectors * RollingWork(results, rounds) + results * kRollingWork * bands + kCallWork * calls);
+      work +=
+          slices * (vectors * RollingWork(pass, results, rounds) + results * kRollingWork * bands + kCallWork * calls);
       continue;
     }
     if (kind_ == Kind::kPairs) {

@@ -70,7 +70,7 @@ class JointStep : public Step {
   bool IsNarrow(kernels::convert::Form read) const;
   // Likewise for rows and columns with a stride of 2.
   bool IsDoubled(kernels::convert::Form read) const;
-  // Whether all offsets are a rolling kernel's.
+  // Whether rolling kernels give all that is wanted.
   bool IsRolling(kernels::convert::Form read) const;
   kernels::JointResults Wanted() const;
 
@@ -89,7 +89,7 @@ class JointStep : public Step {
   sheets::Slices slices_;
   std::vector<sheets::Pass> passes_;          // over sheets, or over columns that lie side by side
   std::vector<sheets::Pass> pair_passes_;     // where every second column does, in place
-  std::vector<sheets::Pass> rolling_passes_;  // the only one
+  std::vector<sheets::Pass> rolling_passes_;  // likewise, for rolling kernels
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule

@@ -65,7 +65,7 @@ struct JointCall {
   // For doubled and rolling kernels: rows and columns of g that exist, from those that position 0 meets first.
   int64_t g_top, g_bottom, g_left, g_right;
   int64_t g_counted;  // for rolling ones: the first row that `bias` counts
-  float* room;        // likewise, if they give weights and round: JointRoom() aligned vectors
+  float* room;        // likewise, if they give weights and round: JointRoom aligned vectors
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -81,7 +81,7 @@ using JointFn = void (*)(const JointCall& call);
 // under 2, where odd ones do, that of y + 1 under 0 and y's own under 2. Every position has its own number or the one
 // beside it. g is rounded as the form says, and bias[n] gets the sum of what it was before.
 
-// A rolling kernel serves kJointRolling rows and columns over a g of the form's type, without zeros around it, which it
+// A rolling kernel serves its rows and columns over a g of the form's type, without zeros around it, which it
 // rounds as the form says. There is no `before`. One that gives data adds the sum of what g was before, from the row
 // g_counted on, to bias[n].
 
@@ -101,14 +101,13 @@ using JointFn = void (*)(const JointCall& call);
 // gives bias[n] the sum of what it was before.
 inline constexpr int kJointEdgedRows = 4;
 inline constexpr int kMostStreamedColumns = 256;
-inline constexpr int kJointRolling = 5;
 
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;
 inline constexpr int kMostJointPairRows = 3;
 
 // Vectors of JointCall::room.
-constexpr int64_t JointRoom(int64_t rows) { return rows + 2 * (rows + kJointRolling - 1); }
+constexpr int64_t JointRoom(int64_t rows, int64_t kernel_rows) { return rows + 2 * (rows + kernel_rows - 1); }
 
 enum JointResults { kJointBoth, kJointData, kJointWeights };
 
@@ -136,8 +135,8 @@ struct JointKernels {
   // By JointResults; nullptr where there are no tails or too few registers.
   JointFn doubled[3];
 
-  // By JointResults; nullptr where lanes cannot be moved or registers are few, and for both at once.
-  JointFn rolling[3];
+  // By JointResults, rows and columns; nullptr where lanes cannot be moved or registers are few, and for both at once.
+  JointFn rolling[3][kMostJointRows + 1][kMostJointColumns + 1];
 };
 
 // Where kernels of so many columns shift, g(n, y, v, 0, 0) is best a whole line; a vector before it is read, too.

@@ -223,8 +223,12 @@ void JointRollingDataPlanes(const JointCall& call) {
 template <Form kForm>
 void FillJointRolling(JointKernels* kernels) {
   if constexpr (CANOPY_VECTOR_REGISTERS >= 32 && kJointShifts) {
-    kernels->rolling[kJointData] = &JointRollingDataPlanes<kForm, kJointRolling, kJointRolling>;
-    kernels->rolling[kJointWeights] = &JointRollingWeights<kForm, kJointRolling, kJointRolling>;
+    kernels->rolling[kJointData][5][5] = &JointRollingDataPlanes<kForm, 5, 5>;
+    kernels->rolling[kJointWeights][5][5] = &JointRollingWeights<kForm, 5, 5>;
+    if constexpr (kForm == Form::kFloat32) {  // each pass would round or convert x anew
+      kernels->rolling[kJointWeights][3][7] = &JointRollingWeights<kForm, 3, 7>;
+      kernels->rolling[kJointWeights][2][7] = &JointRollingWeights<kForm, 2, 7>;
+    }
   }
 }
 

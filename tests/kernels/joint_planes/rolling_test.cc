@@ -26,16 +26,18 @@ struct Exist {
 class JointRollingTest : public JointPlanesFixture {
  protected:
   // Of what lies around what exists of g nothing is 0 here.
-  void Check(convert::Form form, JointResults what, int64_t height, int64_t width, const Exist& rows,
-             const Exist& columns, int64_t counted, bool adds) const {
-    constexpr int64_t kTaps = kJointRolling * kJointRolling;
-    const Shape shape{form, what, kJointRolling, kJointRolling, 2, height, base::CeilDiv(width, lanes_), false, false};
+  void Check(const Shape& shape, int64_t width, const Exist& rows, const Exist& columns, int64_t counted,
+             bool adds) const {
+    const int64_t height = shape.height;
+    const convert::Form form = shape.form;
+    const JointResults what = shape.what;
     SCOPED_TRACE(shape.Text() + ", width " + std::to_string(width) + ", rows " + rows.Text() + ", columns " +
                  columns.Text() + ", counted from " + std::to_string(counted) + ", adds " + std::to_string(adds));
     const bool rounds = RoundingOf(form) != numerics::InputRounding::kNone;
     const Elements unrounded(rounds ? convert::Form::kFloat32 : form, g_), gradient(form, g_), x(form, x_);
     Elements result(form, std::vector<float>(kResults, -5));
-    std::vector<float> sums = OnesOf(shape), bias(2, 1), room(static_cast<size_t>((JointRoom(height) + 1) * lanes_));
+    std::vector<float> sums = OnesOf(shape), bias(2, 1),
+                       room(static_cast<size_t>((JointRoom(height, shape.rows) + 1) * lanes_));
     JointCall call = CallOf(shape, x, &result, sums.data());
     PlaceGradient(gradient, &call);
     call.last_lanes = static_cast<int>(width % lanes_);
@@ -47,13 +49,13 @@ class JointRollingTest : public JointPlanesFixture {
     call.room = room.data() + (-reinterpret_cast<uintptr_t>(room.data()) / sizeof(float)) % static_cast<size_t>(lanes_);
     call.bias = bias.data();
     call.adds = adds;
-    JointPlanes(form).rolling[what](call);
+    JointPlanes(form).rolling[what][shape.rows][shape.columns](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1), expected_bias(2, 1);
     for (int64_t i = 0; i < call.planes * height * width; ++i) {
       const int64_t n = i / width / height, y = i / width % height, w = i % width;
       double sum = adds ? -5 : 0;
-      for (int64_t t = 0; t < kTaps; ++t) {
-        const int64_t r = t / kJointRolling, s = t % kJointRolling;
+      for (int64_t t = 0; t < shape.rows * shape.columns; ++t) {
+        const int64_t r = t / shape.columns, s = t % shape.columns;
         if (!rows.Has(y - r) || !columns.Has(w - s)) continue;
         const double g = gradient.Read(kFirstG + n * kGPlane + (y - r) * g_row() + w - s);
         sum += call.taps[n * call.taps_plane + r * call.taps_row + s * call.taps_column] * g;
@@ -78,20 +80,24 @@ class JointRollingTest : public JointPlanesFixture {
 };
 
 TEST_P(JointRollingTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
-  if (kernels_.rolling[kJointData] == nullptr) GTEST_SKIP() << "they need lanes that move, and 32 registers";
-  EXPECT_EQ(kernels_.rolling[kJointBoth], nullptr) << "one gradient's registers are all there are";
-  const int64_t last = kJointRolling - 1;
-  for (const convert::Form form : kReadForms) {
-    for (const JointResults what : {kJointData, kJointWeights}) {
+  if (kernels_.rolling[kJointData][5][5] == nullptr) GTEST_SKIP() << "they need lanes that move, and 32 registers";
+  int served = 0;
+  for (int i = 0; i < 3 * (kMostJointRows + 1) * (kMostJointColumns + 1); ++i) {
+    const auto what = static_cast<JointResults>(i % 3);
+    const int rows = i / 3 % (kMostJointRows + 1), columns = i / 3 / (kMostJointRows + 1);
+    const int64_t above = rows - 1, before = columns - 1;
+    for (const convert::Form form : kReadForms) {
+      if (JointPlanes(form).rolling[what][rows][columns] == nullptr) continue;
+      ++served;
       for (const int64_t width : {1, 4, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
         for (const int64_t height : {1, 3, 5, 11}) {
-          const Exist same{-2, height - 2}, full{-last, height}, few{-1, height - 1};
-          for (const Exist& rows : {same, full, few}) {
-            Check(form, what, height, width, rows, {-2, width - 2}, -last, false);
-            Check(form, what, height, width, rows, {-last, width}, 0, false);
-            Check(form, what, height, width, rows, {0, std::max<int64_t>(1, width - last)}, 2, false);
+          const Shape shape{form, what, rows, columns, 2, height, base::CeilDiv(width, lanes_), false, false};
+          for (const Exist& exist : {Exist{-2, height - 2}, Exist{-above, height}, Exist{-1, height - 1}}) {
+            Check(shape, width, exist, {-2, width - 2}, -above, false);
+            Check(shape, width, exist, {-before, width}, 0, false);
+            Check(shape, width, exist, {0, std::max<int64_t>(1, width - before)}, 2, false);
             if (what == kJointData && TypeOf(form) == numerics::DType::kFloat32) {
-              Check(form, what, height, width, rows, {-2, width - 2}, -last, true);
+              Check(shape, width, exist, {-2, width - 2}, -above, true);
             }
             if (HasFatalFailure()) return;
           }
@@ -99,6 +105,7 @@ TEST_P(JointRollingTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
       }
     }
   }
+  EXPECT_GE(served, 10);  // 5x5 of both gradients in all forms, and parts of 7x7
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, JointRollingTest, testing::ValuesIn(MachineTargets()),
