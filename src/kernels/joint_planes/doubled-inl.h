@@ -129,14 +129,14 @@ enum JointWriting { kJointStored, kJointAdded, kJointStreamed };
 template <Form kForm, bool kData, bool kWeights, JointWriting kResults>
 void JointDoubledRows(const JointCall& call) {
   using Element = cv::FormElement<kForm>;
+  constexpr bool kFull = kData && kWeights;
   const JointTag d;
   const cv::ElementTag<TypeOf(kForm), JointTag> elements;
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
   constexpr int kLines = static_cast<int>(HWY_MAX(4 * kJointLanes * kBytes / kLineBytes, 2));  // of two rows' vectors
   const bool wide = call.ahead[1].step > kLines / 2 * kLineBytes;
-  const auto round = [&](JointVec v) CANOPY_JOINT_LAMBDA {
-    return cv::RoundVec < RoundingOf(kForm), false, kData && kWeights > (d, v);
-  };
+  const auto round = [&](JointVec v)
+                         CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false, kFull>(d, v); };
   const JointDoubler doubler(call.even_columns);
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
   const int64_t side = call.even_columns ? -1 : 1;
