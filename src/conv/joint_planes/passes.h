@@ -14,8 +14,10 @@ namespace canopy::conv::joint_planes {
 // What passes over planes: a list of kernels/joint_planes/contract.h.
 enum class Kind { kPlain, kRolling, kPairs, kEdged, kNarrow, kDoubled };
 
-// Whether the output's gradient has no zeros around it.
-constexpr bool FindsEdges(Kind kind) { return kind >= Kind::kEdged; }
+// Whether kernels look for the edges of planes themselves: the output's gradient has no zeros around it.
+constexpr bool FindsEdges(Kind kind) { return kind != Kind::kPlain && kind != Kind::kPairs; }
+// Whether a call may be run in parts: what others know of edges holds for the whole of one.
+constexpr bool GoesInParts(Kind kind) { return !FindsEdges(kind) || kind == Kind::kRolling; }
 // Whether even and odd columns are taken together.
 constexpr bool TakesPairs(Kind kind) { return kind == Kind::kPairs || kind == Kind::kDoubled; }
 

@@ -35,9 +35,9 @@ constexpr double kRowWork = 6;         // of a row's way, besides
 constexpr double kRoundWork = 3;       // of a vector that a kernel rounds
 constexpr double kBlockWork = 8;       // of rows that a kernel takes at once, unless it is an edged one
 constexpr double kPassWork = 30;
-constexpr double kEdgedWork = 40;    // of a pass whose kernel looks for the edges itself
+constexpr double kEdgedWork = 40;     // of a pass whose kernel looks for the edges itself
 constexpr double kRollingWork = 160;  // of a rolling kernel's
-constexpr double kCallWork = 120;    // of a pass over all planes of a sheet
+constexpr double kCallWork = 120;     // of a pass over all planes of a sheet
 constexpr double kPlaneWork = 20;
 constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
@@ -83,14 +83,18 @@ bool JointStep::HasKernels(Kind kind) const {
   });
 }
 
+bool JointStep::ReadsInForm(Form read) const {
+  return form_ != Form::kOther && read != Form::kOther && TypeOf(read) == TypeOf(form_);
+}
+
 bool JointStep::IsEdged(Form read) const {
   const auto centred = [](const sheets::Reach& reach) {
     return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
            reach.positions == reach.outputs;
   };
   return kernels::JointPlanes(form_).edged[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
-         read != Form::kOther && TypeOf(read) == TypeOf(form_) && centred(rows_) && centred(columns_) &&
-         rows_.positions > kernels::kJointEdgedRows && VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
+         ReadsInForm(read) && centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointEdgedRows &&
+         VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
@@ -109,16 +113,14 @@ bool JointStep::IsDoubled(Form read) const {
            reach.before >= 0 && reach.after >= 0 && reach.before + reach.after == 1 &&
            reach.outputs <= reach.positions && reach.outputs >= reach.positions - reach.before;
   };
-  return read != Form::kOther && TypeOf(read) == TypeOf(form_) &&
-         kernels::JointPlanes(read).doubled[Wanted()] != nullptr && doubles(rows_) && doubles(columns_) &&
-         2 * VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
+  return ReadsInForm(read) && kernels::JointPlanes(read).doubled[Wanted()] != nullptr && doubles(rows_) &&
+         doubles(columns_) && 2 * VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
 bool JointStep::IsRolling(Form read) const {
   const auto what = data() ? kernels::kJointData : kernels::kJointWeights;
-  return !rolling_passes_.empty() && (data() || !bias()) && form_ != Form::kOther && read != Form::kOther &&
-         TypeOf(read) == TypeOf(form_) &&
+  return !rolling_passes_.empty() && (data() || !bias()) && ReadsInForm(read) &&
          KernelOf(kernels::JointPlanes(read), Kind::kRolling, what, rolling_passes_[0]) != nullptr;
 }
 
@@ -147,7 +149,8 @@ void JointStep::Lay(const ConvProblem& problem) {
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || kind_ <= Kind::kRolling || TypeOf(form_) != numerics::DType::kFloat32) return false;
+  if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kRolling || TypeOf(form_) != numerics::DType::kFloat32)
+    return false;
   if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
@@ -171,7 +174,7 @@ void JointStep::Cut() {
   const bool again = kind_ == Kind::kRolling && rolling_passes_.size() > 1;
   const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
   const int64_t fit = kSheetFloats / (residues() * columns_.positions * inputs + columns_.outputs);
-  if (FindsEdges(kind_)) {
+  if (!GoesInParts(kind_)) {
     int64_t rows = std::min(most, kMostTerms / TermsOf(1));
     if (stays) rows = std::min(rows, std::max<int64_t>(fit, kernels::kJointEdgedRows));
     if (rows_.positions > rows) band_ = rows - rows % kernels::kJointEdgedRows;

@@ -67,6 +67,8 @@ class JointStep : public Step {
   // Whether there are kernels that need no zeros around the output's gradient, which is read in a form, and those that
   // round it themselves.
   bool IsEdged(kernels::convert::Form read) const;
+  // Whether the output's gradient is read as elements of the form's type.
+  bool ReadsInForm(kernels::convert::Form read) const;
   bool IsNarrow(kernels::convert::Form read) const;
   // Likewise for rows and columns with a stride of 2.
   bool IsDoubled(kernels::convert::Form read) const;

@@ -58,8 +58,7 @@ struct JointCall {
   bool above, below;    // for edged kernels: whether g has a row before the first, behind the last
   float* bias;          // likewise, a float for each plane; or nullptr
   bool streamed;        // results are written past the caches
-  bool
-      adds;  // for all kernels but those that have `before`: to FP32 results, which are not `streamed`, instead of to 0
+  bool adds;            // to FP32 results, which are not `streamed`, instead of to 0, where there is no `before`
   bool even_rows, even_columns;  // for doubled kernels: meet two of the kernel's; or else odd ones
   int64_t x_rows;                // likewise: that exist, from the first on
   // For doubled and rolling kernels: rows and columns of g that exist, from those that position 0 meets first.

@@ -103,13 +103,11 @@ class JointDoubledTaps {
   }
 
   HWY_INLINE void StoreSums(const JointCall& call, int64_t plane, const hn::Mask<JointTag>& two) {
-    const JointTag d;
     const int first = call.even_columns ? 0 : 2;
     float* sums = call.sums + plane * call.sums_plane;
     JointEach<3>([&](auto row) CANOPY_JOINT_LAMBDA {
       const auto add = [&](int column, JointVec sum) CANOPY_JOINT_LAMBDA {
-        float* to = sums + kKernelRows[row] * call.sums_row + column * call.sums_column;
-        hn::StoreU(hn::Add(hn::LoadU(d, to), sum), d, to);
+        JointAddTo(sums + kKernelRows[row] * call.sums_row + column * call.sums_column, sum);
       };
       add(1, hn::IfThenZeroElse(two, own_sum_[row]));
       add(first, hn::IfThenElseZero(two, own_sum_[row]));

@@ -206,8 +206,7 @@ void JointRollingWeights(const JointCall& call) {
     }
     float* sums = call.sums + n * call.sums_plane;
     JointEach<kRows * kColumns>([&](auto t) CANOPY_JOINT_LAMBDA {
-      float* to = sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column;
-      hn::StoreU(hn::Add(hn::LoadU(d, to), sum[t]), d, to);
+      JointAddTo(sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column, sum[t]);
     });
   }
 }

@@ -44,6 +44,11 @@ HWY_INLINE JointVec JointOnce(JointVec loaded) {
   return loaded;
 }
 
+HWY_INLINE void JointAddTo(float* to, JointVec v) {
+  const JointTag d;
+  hn::StoreU(hn::Add(hn::LoadU(d, to), v), d, to);
+}
+
 template <Form kForm>
 inline constexpr bool kJointHalf = sizeof(cv::FormElement<kForm>) == 2;
 
@@ -189,13 +194,11 @@ class JointTaps {
   }
 
   HWY_INLINE void StoreSums(const JointCall& call, int64_t plane) {
-    const JointTag d;
     float* sums = call.sums + plane * call.sums_plane;
     JointEach<(kSums - 1) * kTaps>(
         [&](auto i) CANOPY_JOINT_LAMBDA { sum_[i % kTaps] = hn::Add(sum_[i % kTaps], sum_[kTaps + i]); });
     JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
-      float* to = sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column;
-      hn::StoreU(hn::Add(hn::LoadU(d, to), sum_[t]), d, to);
+      JointAddTo(sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column, sum_[t]);
     });
   }
 
