@@ -15,10 +15,9 @@
 namespace canopy::conv::pointwise {
 namespace {
 
-constexpr int64_t kPackedTogether = 32;         // source channels: their weights stay in the L1 for all panels of rows
-constexpr int64_t kNearWeightFloats = 4 << 10;  // of the row panels of one call: 16 KiB of the L1
-constexpr int64_t kNearResultFloats = 2 << 10;  // likewise, of results that leave it afterwards
-constexpr int64_t kInPlaceTiles = 4;  // of a plane, from where on results of many sources are added up in place
+constexpr int64_t kPackedTogether = 32;          // source channels: their weights stay in the L1 for all panels of rows
+constexpr int64_t kNearWeightFloats = 16 << 10;  // of the row panels of one call: 64 KiB, which stream past the pixels
+constexpr int64_t kNearResultFloats = 2 << 10;   // likewise, of results that leave it afterwards
 
 }  // namespace
 
@@ -101,7 +100,7 @@ class DataRun {
     for (int64_t first = begin; first < end; first += s_.panel_) {
       const int64_t count = std::min(s_.panel_, end - first);
       const bool together = first % s_.plane_ + count <= s_.plane_ && count % s_.tiles_[0].lanes == 0;
-      const bool in_place = s_.direct_ && together && s_.plane_ >= kInPlaceTiles * s_.lanes();
+      const bool in_place = s_.direct_ && together && s_.plane_ >= DataStep::kInPlaceTiles * s_.lanes();
       // Streamed results are few sources' whole sums, and leave while they are in the L1; spread ones leave last.
       float* results = scratch.results + (s_.streams_ && !s_.spread_ ? 0 : first - begin);
       visit(Panel{first, count, in_place, in_place || (s_.direct_ && s_.splits()), results});

@@ -39,6 +39,7 @@ constexpr double kWorkAPackedWeight = 1;      // transposing one element
 constexpr double kWorkAStreamedWeight = 0.1;  // reading one that is not in the L2
 constexpr double kWorkAFarWeight = 1.2;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element
+constexpr double kWorkACopiedPixel = 0.4;     // likewise, on the way of a product
 constexpr double kWorkAPickedPixel = 1;       // copying one that lies apart
 constexpr double kWorkALonePixel = 8;         // likewise, with nothing between that is needed
 constexpr double kWorkAConvertedElem = 1;     // converting or storing one element
@@ -47,7 +48,7 @@ constexpr double kWorkATileVector = 2;        // adding to one vector of a resul
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkABlock = 700;  // of a group's result channels
 
-constexpr double kUnevenness = 0.25;  // of a job: what a thread waits for another at the end
+constexpr double kUnevenness = 0.03;  // of a job: what a thread waits for another at the end
 
 }  // namespace
 
@@ -120,7 +121,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   cut.pieces = in_one_row ? packing::Pieces(1, g.batch * plane_, most, multiple)
                           : packing::Pieces(g.batch, plane_, most, multiple);
   cut.packed_once = cut.pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
-  cut.work = Estimate(g, cut);
+  cut.work = Estimate(g, cut, cut.packed_once ? 1 : static_cast<double>(cut.pieces.count()));
   return cut;
 }
 
@@ -130,25 +131,40 @@ void DataStep::ShareOut(const Geometry& g) {
   const int64_t threads = exec::ThreadCount(), bundle = spread_ ? input_.bundle() : 1;
   if (threads == 1 || cut_.work < kSerialWork || cut_.pieces.count() == 0) return;
   const Cut whole = cut_;
-  const auto time = [&](const Cut& cut) {
-    const int64_t jobs = std::max<int64_t>(1, g.groups * cut.blocks * cut.pieces.count());
-    return Estimate(g, cut) / static_cast<double>(jobs) * (static_cast<double>(CeilDiv(jobs, threads)) + kUnevenness);
-  };
-  double best = time(whole);
-  for (Cut cut = whole; cut.block > 0; cut.block = bundle * (cut.block / bundle / 2)) {
-    cut.blocks = CeilDiv(result_channels_, cut.block);
-    cut.pieces = whole.pieces;
-    for (;;) {
-      if (g.groups * cut.blocks * cut.pieces.count() > kMostJobsAThread * threads) break;
-      if (const double other = time(cut); other < best) {
-        best = other;
+  double best = Time(g, whole);
+  const int64_t multiple = picked_ || spread_ ? whole.pieces.multiple : tiles_[0].lanes;
+  for (int64_t block = whole.block; block > 0; block = bundle * (block / bundle / 2)) {
+    Cut cut = whole;
+    cut.block = block;
+    cut.blocks = CeilDiv(result_channels_, block);
+    const int64_t rows = g.groups * cut.blocks * whole.pieces.images;
+    const int64_t even = threads / std::gcd(threads, rows);  // pieces that make as many jobs for each thread
+    const int64_t most = std::max(kLeastPixels, kResultFloats / block);
+    for (int64_t count = RoundUp(CeilDiv(whole.pieces.plane, most), even);
+         count == even || rows * count <= kMostJobsAThread * threads; count += even) {
+      const int64_t pixels = RoundUp(CeilDiv(whole.pieces.plane, count), multiple);
+      if (pixels < kLeastTiles * lanes()) break;
+      cut.pieces = {whole.pieces.images, whole.pieces.plane, pixels, multiple};
+      cut.packed_once = cut.pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
+      if (const double time = Time(g, cut); time < best) {
+        best = time;
         cut_ = cut;
-        cut_.work = whole.work;
       }
-      if (cut.pieces.pixels / 2 < std::max(kLeastTiles * lanes(), cut.pieces.multiple)) break;
-      cut.pieces = {cut.pieces.images, cut.pieces.plane, cut.pieces.pixels / 2, cut.pieces.multiple};
     }
   }
+}
+
+// Until the last of the threads is done, which pack the weights of all jobs each for itself.
+double DataStep::Time(const Geometry& g, const Cut& cut) const {
+  const int64_t threads = exec::ThreadCount(), planes = g.groups * cut.blocks * cut.pieces.images;
+  const int64_t piece = cut.pieces.pixels, last = cut.pieces.size(cut.pieces.a_plane - 1);
+  // Jobs of a whole piece come first; those that are left go to the threads that have one less.
+  const int64_t jobs = planes * (cut.pieces.a_plane - 1), each = jobs / threads, more = jobs % threads;
+  const int64_t longest =
+      std::max(CeilDiv(jobs, threads) * piece, each * piece + CeilDiv(planes, threads - more) * last);
+  const double packings = static_cast<double>(cut.packed_once ? threads : cut.pieces.count());
+  return Estimate(g, cut, packings) * (static_cast<double>(longest) + kUnevenness * static_cast<double>(piece)) /
+         static_cast<double>(planes * cut.pieces.plane);
 }
 
 // The fewest rows of the output that fill vectors, in pixels.
@@ -160,7 +176,7 @@ int64_t DataStep::PackedFloats(const Geometry& g) const {
   return g.groups * result_channels_ * Terms(source_channels_);
 }
 
-double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
+double DataStep::Estimate(const Geometry& g, const Cut& cut, double packings) const {
   const int64_t vector = tiles_[0].lanes;
   const packing::Pieces& pieces = cut.pieces;
   const int64_t last = pieces.plane - std::max<int64_t>(0, pieces.a_plane - 1) * pieces.pixels;
@@ -172,21 +188,22 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut) const {
   const double sources = static_cast<double>(source_channels_);
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : sources;
   const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));
-  const double readings = static_cast<double>(pieces.count()), packings = cut.packed_once ? 1 : readings;
+  const double readings = static_cast<double>(pieces.count());
   const double tiles =
-      lanes / static_cast<double>(this->lanes()) * static_cast<double>(CeilDiv(cut.block, this->rows()));
+      static_cast<double>(pieces.count() * CeilDiv(pieces.pixels, this->lanes()) * CeilDiv(cut.block, this->rows()));
   const bool plain = source_.dtype == numerics::DType::kFloat32;
   const double picked = input_.bundle() > 1 ? kWorkAPickedPixel : kWorkALonePixel;
-  const double pixel = picked_ ? picked : plain ? kWorkAPackedPixel : kWorkAConvertedElem;
+  const double copied = splits() ? kWorkACopiedPixel : kWorkAPackedPixel;
+  const double pixel = picked_ ? picked : plain ? copied : kWorkAConvertedElem;
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
   const double stored = spread_               ? reached * kWorkASpreadElem
                         : direct_ || streams_ ? 0
                                               : rows * lanes * kWorkAConvertedElem;
   const bool far = source_channels_ * result_channels_ > kNearWeights;
   const double packed = kWorkAPackedWeight + (far ? kWorkAFetchedWeight : 0);
-  const double streamed = far && pieces.count() > 1                    ? kWorkAFarWeight
-                          : cut.block * Terms(chunk_) > kCachedWeights ? kWorkAStreamedWeight
-                                                                       : 0;
+  const double streamed = far && pieces.count() > 1                              ? kWorkAFarWeight
+                          : cut.block * Terms(source_channels_) > kCachedWeights ? kWorkAStreamedWeight
+                                                                                 : 0;
   return static_cast<double>(g.groups) * blocks *
          (rows * products * vectors / kEfficiency + rows * sources * (packings * packed + readings * streamed) +
           lanes * sources * pixel + rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall +

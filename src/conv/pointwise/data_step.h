@@ -43,7 +43,8 @@ class DataStep : public Step {
   friend class DataRun;
   friend class SpreadRun;
 
-  static constexpr int64_t kMostTiles = 4;  // of a panel
+  static constexpr int64_t kMostTiles = 4;     // of a panel
+  static constexpr int64_t kInPlaceTiles = 4;  // of a plane: from then on many sources' results add up in place
 
   // How the work is cut, and what that costs.
   struct Cut {
@@ -55,14 +56,19 @@ class DataStep : public Step {
 
   bool Streams(const ConvProblem& problem) const;
   Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
-  double Estimate(const Geometry& geometry, const Cut& cut) const;
+  double Estimate(const Geometry& geometry, const Cut& cut, double packings) const;
   void ShareOut(const Geometry& geometry);
+  double Time(const Geometry& geometry, const Cut& cut) const;
   int64_t WholeRows(const Geometry& geometry) const;
   int64_t PackedFloats(const Geometry& geometry) const;     // of all weights
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
   int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }
-  // Whether tiles over two images are read and written where they stand.
-  bool splits() const { return few_weights_ && plane_ >= lanes() && tiles_[vectors_ - 1].adjacent_split[1] != nullptr; }
+  // Whether tiles over two images are read and written where they stand. Where weights are many and planes large, most
+  // tiles are within one image and added up in place.
+  bool splits() const {
+    return (few_weights_ || plane_ < kInPlaceTiles * lanes()) && plane_ >= lanes() &&
+           tiles_[vectors_ - 1].adjacent_split[1] != nullptr;
+  }
   int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
   // Pixels of a piece, in whole tiles.
