@@ -24,7 +24,7 @@ constexpr int64_t kSumFloats = 4096;     // of a job's channels, in the first-le
 constexpr int64_t kMostChannels = 16;    // of a job
 constexpr int64_t kSheetFloats = 6144;   // of all sheets: half of a first-level cache of 48 KiB
 constexpr int64_t kEnoughVectors = 100;  // of a sheet: what a kernel does before the first hardly counts
-constexpr int64_t kVectorsAhead = 64;    // memory is asked for, where nothing is in sheets: some 200 ns
+constexpr int64_t kVectorsAhead = 32;    // memory is asked for, where nothing is in sheets: some 200 ns
 constexpr int64_t kDoubledAhead = 12;    // likewise of doubled kernels: longer ones, which more would drive out again
 
 // In vector multiply-adds at the peak rate, measured.
