@@ -45,6 +45,8 @@ kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kerne
       return kernels.edged[what];
     case Kind::kNarrow:
       return kernels.narrow[what];
+    case Kind::kFolded:
+      return kernels.folded[what][pass.rows];
     case Kind::kDoubled:
       return kernels.doubled[what];
   }
@@ -94,6 +96,11 @@ std::vector<sheets::Pass> ListRollingPasses(const sheets::Reach& rows, const she
     return passes;
   }
   return {};
+}
+
+double FoldedWork(const sheets::Pass& pass, int results, bool converts) {
+  const int64_t products = pass.columns * 3 * (pass.rows + 1), moves = pass.columns * 9 - 4;
+  return static_cast<double>(products * results + moves + (converts ? 30 : 0));
 }
 
 double DoubledWork(int results) { return 3 + 23.0 * results; }  // two of three parts wait for memory

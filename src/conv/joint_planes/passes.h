@@ -12,7 +12,7 @@
 namespace canopy::conv::joint_planes {
 
 // What passes over planes: a list of kernels/joint_planes/contract.h.
-enum class Kind { kPlain, kRolling, kPairs, kEdged, kNarrow, kDoubled };
+enum class Kind { kPlain, kRolling, kPairs, kEdged, kNarrow, kFolded, kDoubled };
 
 // Whether kernels look for the edges of planes themselves: the output's gradient has no zeros around it.
 constexpr bool FindsEdges(Kind kind) { return kind != Kind::kPlain && kind != Kind::kPairs; }
@@ -44,6 +44,9 @@ double PairWork(int64_t rows, bool first, int results);
 
 // Likewise of two rows of both, of 3x3 offsets.
 double DoubledWork(int results);
+
+// Likewise of a plane of a folded kernel's pass.
+double FoldedWork(const sheets::Pass& pass, int results, bool converts);
 
 // Likewise of a vector of a rolling kernel's pass.
 double RollingWork(const sheets::Pass& pass, int results, bool rounds);

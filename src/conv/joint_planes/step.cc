@@ -18,10 +18,12 @@ using kernels::convert::Form;
 
 namespace {
 
-constexpr int64_t kEnoughJobs = 32;      // shares out evenly over a few threads
-constexpr int64_t kJobVectors = 512;     // at least, of a job: what it does before the first hardly counts
-constexpr int64_t kSumFloats = 4096;     // of a job's channels, in the first-level cache
-constexpr int64_t kMostChannels = 16;    // of a job
+constexpr int64_t kEnoughJobs = 32;    // shares out evenly over a few threads
+constexpr int64_t kJobVectors = 512;   // at least, of a job: what it does before the first hardly counts
+constexpr int64_t kSumFloats = 4096;   // of a job's channels, in the first-level cache
+constexpr int64_t kMostChannels = 16;  // of a job
+// Likewise of small planes, before whose first a call has as much to do as one takes: sums in the second-level cache.
+constexpr int64_t kFoldedSumFloats = 16 << 10, kMostFoldedChannels = 64;
 constexpr int64_t kSheetFloats = 6144;   // of all sheets: half of a first-level cache of 48 KiB
 constexpr int64_t kEnoughVectors = 100;  // of a sheet: what a kernel does before the first hardly counts
 constexpr int64_t kVectorsAhead = 32;    // memory is asked for, where nothing is in sheets: some 200 ns
@@ -52,6 +54,8 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       passes_(ListPasses(rows_, columns_)),
       pair_passes_(ListPairPasses(rows_, columns_)),
       rolling_passes_(ListRollingPasses(rows_, columns_, data(), weights())),
+      whole_passes_{
+          {.rows = problem.geometry.kernel[1], .columns = problem.geometry.kernel[2], .first = true, .last = true}},
       lanes_(kernels::JointPlanes().lanes) {
   Lay(problem);
   ShareOut(problem.geometry);
@@ -106,6 +110,19 @@ bool JointStep::IsNarrow(Form read) const {
   return VectorsOf(1) == 1 && kernels::JointPlanes(read).narrow[Wanted()] != nullptr;
 }
 
+bool JointStep::IsFolded(const ConvProblem& problem, Form read) const {
+  const auto centred = [](const sheets::Reach& reach) {
+    return reach.residues.size() == 1 && reach.residues[0].offsets == reach.before + reach.after + 1 &&
+           reach.before == reach.after && reach.positions == reach.outputs;
+  };
+  const int64_t size = whole_passes_[0].rows, row = problem.output.strides[3];
+  return ReadsInForm(read) && size == whole_passes_[0].columns && size <= kernels::kMostJointRows &&
+         kernels::JointPlanes(read).folded[Wanted()][size] != nullptr && centred(rows_) && centred(columns_) &&
+         columns_.positions <= kernels::kMostFoldedColumns && rows_.positions <= kernels::kMostFoldedRows &&
+         rows_.positions >= kernels::kMostFoldedRows - 1 && (!weights() || problem.input.strides[3] == row) &&
+         (!data() || problem.input_result.strides[3] == row);
+}
+
 bool JointStep::IsDoubled(Form read) const {
   // Positions meet their own output position, and the one before where even ones meet two, or else the one behind.
   const auto doubles = [](const sheets::Reach& reach) {
@@ -124,7 +141,8 @@ bool JointStep::IsRolling(Form read) const {
          KernelOf(kernels::JointPlanes(read), Kind::kRolling, what, rolling_passes_[0]) != nullptr;
 }
 
-Kind JointStep::KindOf(Form read) const {
+Kind JointStep::KindOf(const ConvProblem& problem, Form read) const {
+  if (IsFolded(problem, read)) return Kind::kFolded;
   if (IsRolling(read)) return Kind::kRolling;
   if (IsDoubled(read)) return Kind::kDoubled;
   if (IsEdged(read)) return IsNarrow(read) ? Kind::kNarrow : Kind::kEdged;
@@ -135,13 +153,16 @@ void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
   const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
-  const Kind kind = IsRolling(read) ? Kind::kRolling : pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
+  const Kind kind = IsFolded(problem, read) ? Kind::kFolded
+                    : IsRolling(read)       ? Kind::kRolling
+                    : pair_passes_.empty()  ? Kind::kPlain
+                                            : Kind::kPairs;
   direct_ = (problem.geometry.stride[2] == 1 ? whole : kind == Kind::kPairs) && HasKernels(kind) &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
-  if (direct_) kind_ = KindOf(read);
-  if (kind_ == Kind::kDoubled) pair_passes_ = {{.rows = 3, .columns = 3, .first = true, .last = true}};
-  const bool rounds = kind_ == Kind::kRolling || kind_ == Kind::kNarrow || kind_ == Kind::kDoubled;
+  if (direct_) kind_ = KindOf(problem, read);
+  const bool rounds =
+      kind_ == Kind::kRolling || kind_ == Kind::kNarrow || kind_ == Kind::kFolded || kind_ == Kind::kDoubled;
   in_place_ = rounds || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
   kernels_form_ = rounds ? read : form_;
   streams_ = Streams(problem);
@@ -149,8 +170,8 @@ void JointStep::Lay(const ConvProblem& problem) {
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kRolling || TypeOf(form_) != numerics::DType::kFloat32)
-    return false;
+  if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kRolling || kind_ == Kind::kFolded) return false;
+  if (TypeOf(form_) != numerics::DType::kFloat32) return false;
   if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
@@ -205,7 +226,10 @@ void JointStep::ShareOut(const Geometry& g) {
   const int64_t jobs =
       std::clamp<int64_t>(g.groups * items_ * VectorsOf(rows_.positions) / kJobVectors, 1, kEnoughJobs);
   const int64_t blocks = base::CeilDiv(jobs, items_);
-  channel_block_ = std::clamp<int64_t>(std::min(kSumFloats / taps, g.groups / blocks), 1, kMostChannels);
+  const bool folded = kind_ == Kind::kFolded;
+  const int64_t fit = (folded ? kFoldedSumFloats : kSumFloats) / taps;
+  channel_block_ =
+      std::clamp<int64_t>(std::min(fit, g.groups / blocks), 1, folded ? kMostFoldedChannels : kMostChannels);
   channel_blocks_ = base::CeilDiv(g.groups, channel_block_);
   segments_ = std::clamp<int64_t>(jobs / channel_blocks_, 1, items_);
   segments_ = base::CeilDiv(items_, base::CeilDiv(items_, segments_));
@@ -261,6 +285,10 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (kind_ == Kind::kDoubled) {
       work += slices * (vectors * DoubledWork(results) + (kEdgedWork * bands + kCallWork * calls)) + rounded;
+      continue;
+    }
+    if (kind_ == Kind::kFolded) {
+      work += slices * (FoldedWork(pass, results, kernels_form_ != Form::kFloat32) + kCallWork * calls);
       continue;
     }
     if (kind_ == Kind::kRolling) {

@@ -8,8 +8,9 @@
 // each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
 // columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. Of 5x5 kernels the
 // registers hold one gradient's numbers: each takes every row of the output once, where it stands, for all rows that it
-// meets. An input plane that meets several output planes, for the kernel has a depth, adds up what each gives. A kernel
-// takes several channels of an image, whose planes follow one another.
+// meets. Of planes of up to 8x8 two rows are one vector. An input plane that meets several output planes, for the
+// kernel has a depth, adds up what each gives. A kernel takes several channels of an image, whose planes follow one
+// another.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -60,7 +61,7 @@ class JointStep : public Step {
   kernels::convert::Form FormOf(const ConvProblem& problem) const;
   // Whether there are kernels of the form for all passes of a kind.
   bool HasKernels(Kind kind) const;
-  Kind KindOf(kernels::convert::Form read) const;
+  Kind KindOf(const ConvProblem& problem, kernels::convert::Form read) const;
 
   // Whether results are better written past the caches, and lie in whole lines.
   bool Streams(const ConvProblem& problem) const;
@@ -70,6 +71,8 @@ class JointStep : public Step {
   // Whether the output's gradient is read as elements of the form's type.
   bool ReadsInForm(kernels::convert::Form read) const;
   bool IsNarrow(kernels::convert::Form read) const;
+  // Likewise for planes two of whose rows are one vector.
+  bool IsFolded(const ConvProblem& problem, kernels::convert::Form read) const;
   // Likewise for rows and columns with a stride of 2.
   bool IsDoubled(kernels::convert::Form read) const;
   // Whether rolling kernels give all that is wanted.
@@ -77,7 +80,10 @@ class JointStep : public Step {
   kernels::JointResults Wanted() const;
 
   const std::vector<sheets::Pass>& passes(Kind kind) const {
-    return kind == Kind::kRolling ? rolling_passes_ : TakesPairs(kind) ? pair_passes_ : passes_;
+    return kind == Kind::kRolling                            ? rolling_passes_
+           : kind == Kind::kDoubled || kind == Kind::kFolded ? whole_passes_
+           : kind == Kind::kPairs                            ? pair_passes_
+                                                             : passes_;
   }
   void Lay(const ConvProblem& problem);
   void Cut();
@@ -92,6 +98,7 @@ class JointStep : public Step {
   std::vector<sheets::Pass> passes_;          // over sheets, or over columns that lie side by side
   std::vector<sheets::Pass> pair_passes_;     // where every second column does, in place
   std::vector<sheets::Pass> rolling_passes_;  // likewise, for rolling kernels
+  std::vector<sheets::Pass> whole_passes_;    // one over the whole kernel, for doubled and folded ones
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule

@@ -14,6 +14,7 @@
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/doubled-inl.h"
 #include "kernels/joint_planes/edged-inl.h"
+#include "kernels/joint_planes/folded-inl.h"
 #include "kernels/joint_planes/pairs-inl.h"
 #include "kernels/joint_planes/rolling-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
@@ -131,6 +132,7 @@ const JointKernels& JointPlanesOfTarget() {
       FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
       FillJointEdged<kForm>(&kernels);
       FillJointDoubled<kForm>(&kernels);
+      FillJointFolded<kForm>(&kernels);
       FillJointRolling<kForm>(&kernels);
       kernels.target = hwy::TargetName(HWY_TARGET);
 #define CANOPY_JOINT_PLANES(registers, rows, columns) \

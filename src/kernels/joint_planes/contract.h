@@ -98,7 +98,15 @@ using JointFn = void (*)(const JointCall& call);
 //
 // A narrow kernel is an edged one for rows of one vector. It reads a row of g once, rounds it as the form says, and
 // gives bias[n] the sum of what it was before.
+//
+// A folded kernel is a narrow one of as many rows as columns, an odd number from 3 on, whose middle ones meet a
+// position's own gradient, over planes of no more than kMostFoldedColumns and of kMostFoldedRows, or one less, of which
+// g has as many as x:
+//   g(n, y, v, r, s) = g.first[n*g.plane + (y + rows / 2 - r)*g.row + columns / 2 - s].
+// It gives whole planes, whose rows lie equally far apart in all tensors; a plane's taps follow one another, and so do
+// their sums. It asks for memory with every second row.
 inline constexpr int kJointEdgedRows = 4;
+inline constexpr int kMostFoldedRows = 8, kMostFoldedColumns = 8;
 inline constexpr int kMostStreamedColumns = 256;
 
 inline constexpr int kMostJointRows = 7;
@@ -130,6 +138,9 @@ struct JointKernels {
 
   // By JointResults; nullptr where lanes cannot be moved so cheaply.
   JointFn narrow[3];
+
+  // By JointResults and rows; nullptr likewise.
+  JointFn folded[3][kMostJointRows + 1];
 
   // By JointResults; nullptr where there are no tails or too few registers.
   JointFn doubled[3];

@@ -263,6 +263,39 @@ TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder5x5And7x7Kernels) {
   }
 }
 
+TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnderSmallPlanes) {
+  const kernels::ScopedTarget scoped(GetParam());
+  if (kernels::JointPlanes().folded[kernels::kJointBoth][3] == nullptr) GTEST_SKIP() << "they need moving lanes";
+  const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+  int alike = 0;
+  for (uint32_t seed = 0; seed < 240; ++seed) {
+    Draw draw(seed);
+    const int64_t offsets = 3 + 2 * (seed % 3), pad = offsets / 2;
+    Geometry g;
+    g.batch = draw(1, 3);
+    g.groups = g.input_channels = g.output_channels = draw(1, 90);
+    g.kernel = {1, offsets, offsets};
+    g.input_size = g.output_size = {1, draw(7, 8), draw(1, 8)};
+    g.pad_begin = {0, pad, pad};
+    Case c = PlainCase(g, 0, types[seed % 4], &draw);  // of one type
+    const bool rounded = seed % 4 == 0;
+    if (rounded) MakeRounded(&c);
+    const uint8_t wanted = kJointSets[seed / 4 % 4];
+    const std::string trace = "seed " + std::to_string(seed);
+    const int64_t row = c.problem.output.strides[3];
+    if (c.problem.input.strides[3] != row || c.problem.input_result.strides[3] != row) continue;
+    ++alike;
+    plan::WorkspaceLedger ledger;
+    const std::string described = joint_planes::JointStep(c.problem, wanted, &ledger).Describe();
+    EXPECT_EQ(described.find("nothing in sheets"), 0u) << described << ", " << trace;
+    EXPECT_EQ(RunAlgorithm(&c, "joint_planes", wanted), wanted) << trace;
+    // BF16 holds whole numbers up to 256, FP32 not all sums of rounded products.
+    ExpectGradients(c, wanted, rounded ? 1e-5 : 0, rounded ? 1e-5 : seed % 4 == 1 ? 0 : 4e-3, trace);
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(alike, 60);
+}
+
 // Rows of whole lines, and rows of which only four are; bands, strides, and images that begin between lines.
 TEST_P(JointPlanesAlgorithmTest, WritesTheSamePastTheCaches) {
   const kernels::ScopedTarget scoped(GetParam());
