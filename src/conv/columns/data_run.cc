@@ -213,8 +213,11 @@ class DataRun {
   void StoreRow(int64_t offset, const float* row, int64_t skipped, int64_t count, float* line) const {
     const int64_t phases = p_.geometry.stride[2], step = p_.input_result.strides[4];
     float* direct = result_.Direct(offset, step);
-    if (phases > 1 && direct != nullptr && skipped % phases == 0 && count % phases == 0) {
-      kernels::Lines().interleave(row + skipped / phases, s_.phase_floats_, phases, count / phases, direct);
+    const int64_t first = skipped % phases, floats = s_.phase_floats_;
+    if (phases > 1 && direct != nullptr && count % phases == 0 && (first == 0 || phases == 2)) {
+      // Of two phases the second comes first then, one behind which the other is.
+      kernels::Lines().interleave(row + skipped / phases + first * floats, first == 0 ? floats : 1 - floats, phases,
+                                  count / phases, direct);
       return;
     }
     if (phases > 1) kernels::Lines().interleave(row, s_.phase_floats_, phases, s_.phase_floats_, line);
