@@ -47,10 +47,18 @@ class WeightsRun {
     };
     const packing::CommonNumbers::Run lanes(s_.lanes_, ledger, workspace, load);
     lanes.Begin(serial);
+    // Where blocks are not alike, threads take whole segments of all of them, if those are.
+    const int64_t lane_channels = s_.cut_.outputs_are_lanes ? s_.output_channels_ : s_.input_channels_;
+    const bool by_segments = lane_channels % s_.cut_.panels.block_lanes() != 0 && segments % exec::ThreadCount() == 0 &&
+                             s_.pieces_.count() == segments * s_.cut_.segment_pieces;
     exec::ParallelFor(blocks * segments, serial, [&](int64_t index, int worker) {
       WeightsScratch scratch = ScratchOf(worker);
       scratch.all_lanes = lanes.Of(worker);
-      Job(index / segments, index % segments, scratch);
+      if (by_segments) {
+        Job(index % blocks, index / blocks, scratch);
+      } else {
+        Job(index / segments, index % segments, scratch);
+      }
     });
     if (segments > 1) {
       const int64_t parts = base::CeilDiv(s_.cut_.block, kRowsASum);
