@@ -82,7 +82,7 @@ class DataRun {
       if (!packed) PackRows(block, c, scratch, scratch.weights);
       const float* weights = packed ? scratch.packed + PackedOffset(block, c) : scratch.weights;
       ForEachPanel(piece, scratch, [&](const Panel& panel) {
-        Multiply(block, panel, c, weights, ComingAfter(block, piece, panel, c), scratch);
+        Multiply(block, panel, c, weights, ComingAfter(piece, panel, c), scratch);
       });
       c += s_.chunk_;
     } while (c < s_.source_channels_);
@@ -107,17 +107,20 @@ class DataRun {
     }
   }
 
-  // Where the sources lie that follow a panel: the piece's next one, its first of the next chunk, or that of the piece
-  // behind, which most likely is this thread's next.
-  const void* ComingAfter(const Block& block, int64_t piece, const Panel& panel, int64_t c) const {
+  // A panel's first pixel, and its first source channel.
+  struct Coming {
+    int64_t pixel, c;
+  };
+
+  // What follows a panel: the piece's next one, its first of the next chunk, or that of the piece behind, which most
+  // likely is this thread's next.
+  Coming ComingAfter(int64_t piece, const Panel& panel, int64_t c) const {
     const int64_t begin = PieceBegin(piece), next = panel.first + panel.count;
     // The line that holds the next panel's first pixels has come with this one.
     const int64_t come = kernels::kMemoryLine / numerics::ElementBytes(s_.source_.dtype);
-    const int64_t last = s_.cut_.pieces.images * s_.cut_.pieces.plane - 1;
-    if (next < begin + s_.cut_.pieces.size(piece))
-      return source_.Address(SourceOffset(block, std::min(next + come, last), c));
-    if (c + s_.chunk_ < s_.source_channels_) return source_.Address(SourceOffset(block, begin, c + s_.chunk_));
-    return source_.Address(SourceOffset(block, std::min(next, last), 0));
+    if (next < begin + s_.cut_.pieces.size(piece)) return {next + come, c};
+    if (c + s_.chunk_ < s_.source_channels_) return {begin, c + s_.chunk_};
+    return {next, 0};
   }
 
   int64_t PieceBegin(int64_t piece) const {
@@ -233,7 +236,7 @@ class DataRun {
     });
   }
 
-  void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights, const void* coming,
+  void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights, const Coming& coming,
                 const DataScratch& scratch) const {
     const int64_t sources = CountOf(c), stride = s_.source_.strides[1];
     const kernels::GatherRun run{0, 0, s_.Terms(sources)};
@@ -310,9 +313,10 @@ class DataRun {
     }
   }
 
-  int64_t ListTiles(const Block& block, const Panel& panel, int64_t c, bool placed, const void* coming,
+  // Small planes' images end within panels, so that what comes in the place of each tile is looked for by itself.
+  int64_t ListTiles(const Block& block, const Panel& panel, int64_t c, bool placed, const Coming& coming,
                     Tile* tiles) const {
-    const int64_t vector = s_.tiles_[0].lanes, bytes = numerics::ElementBytes(s_.source_.dtype);
+    const int64_t vector = s_.tiles_[0].lanes, last = s_.cut_.pieces.images * s_.cut_.pieces.plane - 1;
     // The first rows' product copies FP32 pixels on its way: whole vectors, or any where tiles can be split.
     const bool whole = panel.first % s_.plane_ + panel.count <= s_.plane_ && panel.count % vector == 0;
     const bool copied = !s_.picked_ && (whole || s_.splits());
@@ -320,6 +324,7 @@ class DataRun {
     for (int64_t at = 0; at < panel.count; at += s_.lanes()) {
       const int64_t first = panel.first + at, count = std::min(s_.lanes(), panel.count - at);
       const int64_t result = s_.spread_ ? 0 : ResultOffset(block, first);
+      const int64_t result_coming = s_.spread_ ? 0 : ResultOffset(block, std::min(first + panel.count, last));
       tiles[listed++] = {at,
                          count,
                          std::min(count, s_.plane_ - first % s_.plane_),
@@ -327,8 +332,8 @@ class DataRun {
                          placed ? Results() + result : panel.results + at,
                          panel.results + at,
                          &s_.tiles_[base::CeilDiv(count, vector) - 1],
-                         static_cast<const char*>(coming) + at * bytes,
-                         result_.Address(result + panel.count)};
+                         source_.Address(SourceOffset(block, std::min(coming.pixel + at, last), coming.c)),
+                         result_.Address(result_coming)};
     }
     return listed;
   }
