@@ -19,7 +19,7 @@ using base::CeilDiv;
 using base::RoundUp;
 
 constexpr int64_t kMostTerms = 256;  // of one tile call: FP32 sums stay short
-constexpr int64_t kNearTerms = 128;  // of channels that lie pages apart, where one panel takes all columns
+constexpr int64_t kNearTerms = 64;   // of channels that lie pages apart, where one panel takes all columns
 constexpr int64_t kPageBytes = 4096;
 constexpr int64_t kMostChannels = 64;       // where each has one column: then whole planes are written at once
 constexpr int64_t kMostColumns = 256;       // with kMostTerms: 256 KiB of packed weights
