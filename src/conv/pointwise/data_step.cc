@@ -40,6 +40,7 @@ constexpr double kWorkAStreamedWeight = 0.1;  // reading one that is not in the 
 constexpr double kWorkAFarWeight = 1.2;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element
 constexpr double kWorkACopiedPixel = 0.4;     // likewise, on the way of a product
+constexpr double kWorkAPairedPixel = 0.5;     // of 16 bits, for dot products
 constexpr double kWorkAPickedPixel = 1;       // copying one that lies apart
 constexpr double kWorkALonePixel = 8;         // likewise, with nothing between that is needed
 constexpr double kWorkAConvertedElem = 1;     // converting or storing one element
@@ -194,7 +195,8 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, double packings) co
   const bool plain = source_.dtype == numerics::DType::kFloat32;
   const double picked = input_.bundle() > 1 ? kWorkAPickedPixel : kWorkALonePixel;
   const double copied = splits() ? kWorkACopiedPixel : kWorkAPackedPixel;
-  const double pixel = picked_ ? picked : plain ? copied : kWorkAConvertedElem;
+  const double fetched = dot_rate_ > 0 ? kWorkAPairedPixel : plain ? copied : kWorkAConvertedElem;
+  const double pixel = picked_ ? picked : fetched;
   const double reached = rows * static_cast<double>(g.batch * plane_ * input_.column_stride() / input_.bundle());
   const double stored = spread_               ? reached * kWorkASpreadElem
                         : direct_ || streams_ ? 0
