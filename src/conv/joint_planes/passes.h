@@ -16,6 +16,8 @@ enum class Kind { kPlain, kRolling, kPairs, kEdged, kNarrow, kFolded, kDoubled }
 
 // Whether kernels look for the edges of planes themselves: the output's gradient has no zeros around it.
 constexpr bool FindsEdges(Kind kind) { return kind != Kind::kPlain && kind != Kind::kPairs; }
+// Whether they also round the output's gradient, which they read where it stands.
+constexpr bool Rounds(Kind kind) { return FindsEdges(kind) && kind != Kind::kEdged; }
 // Whether a call may be run in parts: what others know of edges holds for the whole of one.
 constexpr bool GoesInParts(Kind kind) { return !FindsEdges(kind) || kind == Kind::kRolling; }
 // Whether even and odd columns are taken together.

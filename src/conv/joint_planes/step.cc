@@ -44,6 +44,12 @@ constexpr double kPlaneWork = 20;
 constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
 
+// Whether there are as many positions as outputs, and each meets its own under the kernel's middle.
+bool IsCentred(const sheets::Reach& reach) {
+  return reach.residues.size() == 1 && reach.residues[0].offsets == reach.before + reach.after + 1 &&
+         reach.before == reach.after && reach.positions == reach.outputs;
+}
+
 }  // namespace
 
 JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::WorkspaceLedger* ledger)
@@ -92,10 +98,7 @@ bool JointStep::ReadsInForm(Form read) const {
 }
 
 bool JointStep::IsEdged(Form read) const {
-  const auto centred = [](const sheets::Reach& reach) {
-    return reach.residues.size() == 1 && reach.before == 1 && reach.after == 1 && reach.residues[0].offsets == 3 &&
-           reach.positions == reach.outputs;
-  };
+  const auto centred = [](const sheets::Reach& reach) { return reach.before == 1 && IsCentred(reach); };
   return kernels::JointPlanes(form_).edged[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
          ReadsInForm(read) && centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointEdgedRows &&
          VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
@@ -111,13 +114,9 @@ bool JointStep::IsNarrow(Form read) const {
 }
 
 bool JointStep::IsFolded(const ConvProblem& problem, Form read) const {
-  const auto centred = [](const sheets::Reach& reach) {
-    return reach.residues.size() == 1 && reach.residues[0].offsets == reach.before + reach.after + 1 &&
-           reach.before == reach.after && reach.positions == reach.outputs;
-  };
   const int64_t size = whole_passes_[0].rows, row = problem.output.strides[3];
   return ReadsInForm(read) && size == whole_passes_[0].columns && size <= kernels::kMostJointRows &&
-         kernels::JointPlanes(read).folded[Wanted()][size] != nullptr && centred(rows_) && centred(columns_) &&
+         kernels::JointPlanes(read).folded[Wanted()][size] != nullptr && IsCentred(rows_) && IsCentred(columns_) &&
          columns_.positions <= kernels::kMostFoldedColumns && rows_.positions <= kernels::kMostFoldedRows &&
          rows_.positions >= kernels::kMostFoldedRows - 1 && (!weights() || problem.input.strides[3] == row) &&
          (!data() || problem.input_result.strides[3] == row);
@@ -161,10 +160,8 @@ void JointStep::Lay(const ConvProblem& problem) {
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   if (direct_) kind_ = KindOf(problem, read);
-  const bool rounds =
-      kind_ == Kind::kRolling || kind_ == Kind::kNarrow || kind_ == Kind::kFolded || kind_ == Kind::kDoubled;
-  in_place_ = rounds || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
-  kernels_form_ = rounds ? read : form_;
+  in_place_ = Rounds(kind_) || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
+  kernels_form_ = Rounds(kind_) ? read : form_;
   streams_ = Streams(problem);
 }
 

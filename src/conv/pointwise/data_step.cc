@@ -121,8 +121,8 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   const bool in_one_row = spread_ || plane_ < kSmallPlane || plane_ % vector != 0;
   cut.pieces = in_one_row ? packing::Pieces(1, g.batch * plane_, most, multiple)
                           : packing::Pieces(g.batch, plane_, most, multiple);
-  cut.packed_once = cut.pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
-  cut.work = Estimate(g, cut, cut.packed_once ? 1 : static_cast<double>(cut.pieces.count()));
+  cut.packed_once = PacksOnce(g, cut.pieces);
+  cut.work = Estimate(g, cut, 1);
   return cut;
 }
 
@@ -146,7 +146,7 @@ void DataStep::ShareOut(const Geometry& g) {
       const int64_t pixels = RoundUp(CeilDiv(whole.pieces.plane, count), multiple);
       if (pixels < kLeastTiles * lanes()) break;
       cut.pieces = {whole.pieces.images, whole.pieces.plane, pixels, multiple};
-      cut.packed_once = cut.pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
+      cut.packed_once = PacksOnce(g, cut.pieces);
       if (const double time = Time(g, cut); time < best) {
         best = time;
         cut_ = cut;
@@ -163,8 +163,7 @@ double DataStep::Time(const Geometry& g, const Cut& cut) const {
   const int64_t jobs = planes * (cut.pieces.a_plane - 1), each = jobs / threads, more = jobs % threads;
   const int64_t longest =
       std::max(CeilDiv(jobs, threads) * piece, each * piece + CeilDiv(planes, threads - more) * last);
-  const double packings = static_cast<double>(cut.packed_once ? threads : cut.pieces.count());
-  return Estimate(g, cut, packings) * (static_cast<double>(longest) + kUnevenness * static_cast<double>(piece)) /
+  return Estimate(g, cut, threads) * (static_cast<double>(longest) + kUnevenness * static_cast<double>(piece)) /
          static_cast<double>(planes * cut.pieces.plane);
 }
 
@@ -177,7 +176,11 @@ int64_t DataStep::PackedFloats(const Geometry& g) const {
   return g.groups * result_channels_ * Terms(source_channels_);
 }
 
-double DataStep::Estimate(const Geometry& g, const Cut& cut, double packings) const {
+bool DataStep::PacksOnce(const Geometry& g, const packing::Pieces& pieces) const {
+  return pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
+}
+
+double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) const {
   const int64_t vector = tiles_[0].lanes;
   const packing::Pieces& pieces = cut.pieces;
   const int64_t last = pieces.plane - std::max<int64_t>(0, pieces.a_plane - 1) * pieces.pixels;
@@ -190,6 +193,7 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, double packings) co
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : sources;
   const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));
   const double readings = static_cast<double>(pieces.count());
+  const double packings = cut.packed_once ? static_cast<double>(packers) : readings;
   const double tiles =
       static_cast<double>(pieces.count() * CeilDiv(pieces.pixels, this->lanes()) * CeilDiv(cut.block, this->rows()));
   const bool plain = source_.dtype == numerics::DType::kFloat32;

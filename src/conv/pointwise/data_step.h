@@ -56,7 +56,9 @@ class DataStep : public Step {
 
   bool Streams(const ConvProblem& problem) const;
   Cut MakeCut(const Geometry& geometry, int64_t most_rows) const;
-  double Estimate(const Geometry& geometry, const Cut& cut, double packings) const;
+  bool PacksOnce(const Geometry& geometry, const packing::Pieces& pieces) const;
+  // Where weights are packed once, so many threads each pack all of them.
+  double Estimate(const Geometry& geometry, const Cut& cut, int64_t packers) const;
   void ShareOut(const Geometry& geometry);
   double Time(const Geometry& geometry, const Cut& cut) const;
   int64_t WholeRows(const Geometry& geometry) const;

@@ -121,7 +121,8 @@ void JointFoldedPlanes(const JointCall& call) {
           [&](auto i) CANOPY_JOINT_LAMBDA { odd[i + 1] = JointMovedRow<false, false>(even[i], even[i + 1]); });
       odd[kJointFolds] = JointMovedRow<false, true>(even[kJointFolds - 1], even[kJointFolds - 1]);
       JointEach<kSize>([&](auto row) CANOPY_JOINT_LAMBDA {
-        constexpr int kBehind = kCentre - row, kTap = row * kSize + column;  // a position's own row
+        constexpr int kTap = row * kSize + column;
+        constexpr int kBehind = kCentre - row;  // so many rows behind its own a position meets
         constexpr bool kOdd = kBehind % 2 != 0;
         const JointVec tap = hn::Set(d, taps[kTap]);
         JointVec sum = hn::Zero(d);

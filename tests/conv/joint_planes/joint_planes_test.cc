@@ -227,6 +227,16 @@ TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder3x3KernelsWithAStrideOfTwo) {
   }
 }
 
+// The step lays nothing in sheets and computes what the formula says. `exact`: in FP32, which is not rounded.
+void ExpectNothingInSheets(Case* c, uint8_t wanted, bool rounded, bool exact, const std::string& trace) {
+  plan::WorkspaceLedger ledger;
+  const std::string described = joint_planes::JointStep(c->problem, wanted, &ledger).Describe();
+  EXPECT_EQ(described.find("nothing in sheets"), 0u) << described << ", " << trace;
+  EXPECT_EQ(RunAlgorithm(c, "joint_planes", wanted), wanted) << trace;
+  // BF16 holds whole numbers up to 256, FP32 not all sums of rounded products.
+  ExpectGradients(*c, wanted, rounded ? 1e-5 : 0, rounded ? 1e-5 : exact ? 0 : 4e-3, trace);
+}
+
 // Of 5x5 kernels one gradient's registers are all there are, so that the bias gradient goes with the input's; of 7x7
 // the weights take several passes.
 TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder5x5And7x7Kernels) {
@@ -252,13 +262,7 @@ TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder5x5And7x7Kernels) {
     if (rounded) MakeRounded(&c);
     const uint8_t wanted = large ? uint8_t{kBackwardWeights} : kJointSets[seed / 4 % 4];
     const std::string trace = "seed " + std::to_string(seed);
-    plan::WorkspaceLedger ledger;
-    const std::string described = joint_planes::JointStep(c.problem, wanted, &ledger).Describe();
-    EXPECT_EQ(described.find("nothing in sheets"), 0u) << described << ", " << trace;
-    EXPECT_EQ(RunAlgorithm(&c, "joint_planes", wanted), wanted) << trace;
-    // BF16 holds whole numbers up to 256, FP32 not all sums of rounded products.
-    const bool exact = large || seed % 4 == 1;
-    ExpectGradients(c, wanted, rounded ? 1e-5 : 0, rounded ? 1e-5 : exact ? 0 : 4e-3, trace);
+    ExpectNothingInSheets(&c, wanted, rounded, large || seed % 4 == 1, trace);
     if (HasFailure()) return;
   }
 }
@@ -285,12 +289,7 @@ TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnderSmallPlanes) {
     const int64_t row = c.problem.output.strides[3];
     if (c.problem.input.strides[3] != row || c.problem.input_result.strides[3] != row) continue;
     ++alike;
-    plan::WorkspaceLedger ledger;
-    const std::string described = joint_planes::JointStep(c.problem, wanted, &ledger).Describe();
-    EXPECT_EQ(described.find("nothing in sheets"), 0u) << described << ", " << trace;
-    EXPECT_EQ(RunAlgorithm(&c, "joint_planes", wanted), wanted) << trace;
-    // BF16 holds whole numbers up to 256, FP32 not all sums of rounded products.
-    ExpectGradients(c, wanted, rounded ? 1e-5 : 0, rounded ? 1e-5 : seed % 4 == 1 ? 0 : 4e-3, trace);
+    ExpectNothingInSheets(&c, wanted, rounded, seed % 4 == 1, trace);
     if (HasFailure()) return;
   }
   EXPECT_GT(alike, 60);
