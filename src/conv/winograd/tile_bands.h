@@ -29,7 +29,8 @@ class TileBands {
   }
 
   int64_t count() const { return count_; }
-  const Extent3& extent() const { return extent_; }  // of a whole band
+  bool are_images() const { return bands_ == Extent3{1, 1, 1}; }  // whole ones
+  const Extent3& extent() const { return extent_; }               // of a whole band
 
   // REQUIRES: 0 <= index < count().
   TileBand At(int64_t index) const {

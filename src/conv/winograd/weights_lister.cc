@@ -19,7 +19,9 @@ void WeightsLister::List(const WeightsChunk& chunk, const WeightsTiles& tiles) c
 // kinds that share a bit with `without`.
 template <class F>
 void WeightsLister::EachRun(const WeightsChunk& chunk, int64_t depth, int without, const F& visit) const {
-  for (int64_t index = chunk.begin; index < chunk.end; ++index) {
+  const int64_t bands = chunk.end - chunk.begin;
+  const int64_t at_once = cut_.interlaced() ? bands : 1;  // their tiles are runs
+  for (int64_t index = chunk.begin; index < chunk.end; index += at_once) {
     const TileBand band = cut_.bands.At(index);
     const WeightsStep::Slices inputs = s_.InputSlices(band), outputs = s_.OutputSlices(band);
     const int64_t slice = band.count[1] * band.count[2] * (cut_.shape.in_depth() ? band.count[0] : 1);
@@ -31,8 +33,9 @@ void WeightsLister::EachRun(const WeightsChunk& chunk, int64_t depth, int withou
       if (input < 0 || input >= inputs.count) continue;
       for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
         if ((kind & without) != 0 || kinds[kind].tiles() == 0) continue;
-        visit(place * cut_.band_inputs + input * slice + kinds[kind].slot,
-              place * cut_.band_outputs + i * slice + kinds[kind].slot, kinds[kind].tiles());
+        const int64_t slot = kinds[kind].slot;
+        visit(cut_.RowsAt(place, input * slice + slot, cut_.band_inputs, bands).first,
+              cut_.RowsAt(place, i * slice + slot, cut_.band_outputs, bands).first, kinds[kind].tiles() * at_once);
       }
     }
   }

@@ -28,13 +28,15 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
                               int64_t threads, int64_t index, const WeightsTiles& tiles,
                               const WeightsScratch& scratch) const {
   Piece piece;
-  Number(InputCount(chunk, panels), OutputCount(chunk, panels), threads, index, chunk.end - chunk.begin, &piece);
+  const int64_t bands = chunk.end - chunk.begin;
+  Number(InputCount(chunk, panels), OutputCount(chunk, panels), threads, index, bands, &piece);
   if (!Find(block, cut_.bands.At(chunk.begin + piece.place), &piece)) return;
   const SlabShape& slab = piece.slab;
   LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
   std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
   const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
-  const int64_t first = piece.place * (piece.inputs ? cut_.band_inputs : cut_.band_outputs) + piece.slice * slice_tiles;
+  const int64_t band_tiles = piece.inputs ? cut_.band_inputs : cut_.band_outputs;
+  const TileRows rows = cut_.RowsAt(piece.place, piece.slice * slice_tiles, band_tiles, bands);
   const int64_t step = (piece.inputs ? cut_.input_rows() : cut_.output_rows()) * slab.panel;
   const int64_t lanes = base::RoundUp(slab.channels, kernels::kWinogradLanes);
   ListPixels(piece, scratch);
@@ -43,14 +45,14 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   for (int64_t part = 0; part < (piece.inputs ? shape.parts() : 1); ++part) {
     float* to = piece.inputs ? tiles.inputs + (part * cut_.input_panels + piece.panel) * cut_.inputs_floats()
                              : tiles.outputs + cut_.outputs_at(block.lanes, piece.panel);
-    to += first * slab.panel;
+    to += rows.first * slab.panel;
     for (int kind = 0; kind < WeightsShape::kKinds; ++kind) {
       const kernels::WinogradInFn transform = piece.inputs ? shape.window_in(kind) : shape.outputs_in(kind);
       const int64_t pixels = Pixels(piece, kind);
       for (int64_t tile = 0; tile < piece.kinds[kind].tiles(); ++tile) {
         transform(scratch.slab, offsets, lanes, to, step);
         offsets += pixels;
-        to += slab.panel;
+        to += rows.step * slab.panel;
       }
     }
   }

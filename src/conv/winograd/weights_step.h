@@ -30,6 +30,8 @@ namespace canopy::conv::winograd {
 inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at a time
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;
+// Of a slice of an image: with more, runs are long in any order.
+inline constexpr int64_t kFewTiles = 8;
 inline constexpr int64_t kTilesAProduct = 3;  // as costly to read from another thread as one product is
 
 // Runs [first, first + count) of pairs of tiles, so many in all, whose products are added in registers.
@@ -73,6 +75,11 @@ struct WeightsScratch {
   float* sums;  // [input panel][output panel][input channel][tap][output channel]
 };
 
+// Rows of a chunk's tiles: a tile's, and from it to the next of its band.
+struct TileRows {
+  int64_t first, step;
+};
+
 // How the work is cut, and what that costs.
 struct WeightsCut {
   WeightsShape shape;
@@ -92,6 +99,17 @@ struct WeightsCut {
   int64_t output_blocks_kept() const { return all_outputs ? lanes.blocks() : 1; }
   int64_t row_lanes() const { return base::RoundUp(lanes.panel_lanes(), kernels::kWinogradLanes); }
   int64_t chunk_tiles() const { return chunk_bands * band_outputs; }
+  // Whether the bands of a chunk lie in one another, tile by tile: what a product sums of images of few tiles would
+  // else be many runs of a tile or two, each of which costs as much as a term.
+  bool interlaced() const {
+    const Extent3& extent = bands.extent();
+    return bands.are_images() && extent[1] * extent[2] <= kFewTiles;
+  }
+  // Of tile `tile` of band `place` of a chunk of so many bands.
+  TileRows RowsAt(int64_t place, int64_t tile, int64_t band_tiles, int64_t all_bands) const {
+    if (interlaced()) return {tile * all_bands + place, all_bands};
+    return {place * band_tiles + tile, 1};
+  }
   // Chunks whose products are added up before they are transformed back.
   int64_t turn_chunks() const { return std::max<int64_t>(1, kTilesATurn / chunk_tiles()); }
   bool deep() const { return segment_chunks > turn_chunks(); }
