@@ -78,9 +78,7 @@ class DataRun {
   void Job(const Block& block, int64_t piece, const DataScratch& scratch) const {
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
-      const bool packed = scratch.packed != nullptr;
-      if (!packed) PackRows(block, c, scratch, scratch.weights);
-      const float* weights = packed ? scratch.packed + PackedOffset(block, c) : scratch.weights;
+      const Weights weights = WeightsOf(block, c, scratch);
       ForEachPanel(piece, scratch, [&](const Panel& panel) {
         Multiply(block, panel, c, weights, ComingAfter(piece, panel, c), scratch);
       });
@@ -158,12 +156,28 @@ class DataRun {
            s_.Terms(c) * block.channels;
   }
 
+  // Of a block and chunk: packed, or where they stand, in lines of all result channels a term.
+  struct Weights {
+    const float* first;
+    int64_t line;  // from term to term; 0: the rows of a panel
+  };
+
+  Weights WeightsOf(const Block& block, int64_t c, const DataScratch& scratch) const {
+    if (s_.weights_in_place_) return {weight_.Direct(WeightOffset(block, c), 1), s_.weight_.source_stride};
+    if (scratch.packed != nullptr) return {scratch.packed + PackedOffset(block, c), 0};
+    PackRows(block, c, scratch, scratch.weights);
+    return {scratch.weights, 0};
+  }
+
+  int64_t WeightOffset(const Block& block, int64_t c) const {
+    return block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * s_.weight_.source_stride +
+           block.first * s_.weight_.result_stride;
+  }
+
   // to[panel of rows][term][row]
   void PackRows(const Block& block, int64_t c, const DataScratch& scratch, float* to) const {
     const packing::WeightView& view = s_.weight_;
-    const int64_t sources = CountOf(c), stride = view.source_stride;
-    const int64_t offset = block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * stride +
-                           block.first * view.result_stride;
+    const int64_t sources = CountOf(c), offset = WeightOffset(block, c);
     if (view.runs == packing::WeightView::Runs::kResultChannels) {
       return PackRuns(block, offset, sources, to);
     }
@@ -236,7 +250,7 @@ class DataRun {
     });
   }
 
-  void Multiply(const Block& block, const Panel& panel, int64_t c, const float* weights, const Coming& coming,
+  void Multiply(const Block& block, const Panel& panel, int64_t c, const Weights& weights, const Coming& coming,
                 const DataScratch& scratch) const {
     const int64_t sources = CountOf(c), stride = s_.source_.strides[1];
     const kernels::GatherRun run{0, 0, s_.Terms(sources)};
@@ -271,10 +285,11 @@ class DataRun {
         if (p < end) next = std::min(next, end);
       }
       const int64_t row = block.panels.first(p), rows = block.panels.rows(p);
-      operands.a = weights + row * run.terms;
-      operands.a_step = rows;
+      const bool packed = weights.line == 0;
+      operands.a = weights.first + row * (packed ? run.terms : 1);
+      operands.a_step = packed ? rows : weights.line;
       operands.panels = next - p;
-      operands.a_panel = rows * run.terms;
+      operands.a_panel = rows * (packed ? run.terms : 1);
       operands.c_panel = rows * row_stride;
       for (const Tile* tile = tiles; tile < tiles + count; ++tile) {
         const bool copying = p == 0 && tile->source != nullptr;

@@ -27,6 +27,7 @@ constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 Ki
 constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apart: many rows of a channel at a time
 constexpr int64_t kFewWeights = 112 << 10;            // of a group: 448 KiB of a 1 MiB L2, beside all else
 constexpr int64_t kLeastPixels = 96;
+constexpr int64_t kTilesInPlace = 16;     // with more, weights that lie apart are read too often
 constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much over
 constexpr int64_t kMostJobsAThread = 8;   // are more than even
 constexpr int64_t kLeastTiles = 2;        // of a piece that threads share
@@ -78,6 +79,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   vectors_ = std::min(2, list.count);
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(source_channels_), kMostTerms));
   chunk_ = a_term() * std::max<int64_t>(1, CeilDiv(Terms(source_channels_), chunks));
+  weights_in_place_ = problem.IsPlain(problem.weight) && dot_rate_ == 0 &&
+                      weight_.runs == packing::WeightView::Runs::kResultChannels &&
+                      g.batch * plane_ <= kTilesInPlace * lanes();
   few_weights_ = source_channels_ * result_channels_ <= kFewWeights && dot_rate_ == 0;
   const int64_t pixel_floats = picked_ ? kPickedPixelFloats : few_weights_ ? kNearPixelFloats : kPixelFloats;
   panel_ = lanes() * std::clamp<int64_t>(pixel_floats / (Terms(chunk_) * lanes()), 1, kMostTiles);
@@ -130,11 +134,13 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
 // of the best cut for one thread: it must not depend on the threads.
 void DataStep::ShareOut(const Geometry& g) {
   const int64_t threads = exec::ThreadCount(), bundle = spread_ ? input_.bundle() : 1;
+  const int64_t bundles = result_channels_ / bundle;
   if (threads == 1 || cut_.work < kSerialWork || cut_.pieces.count() == 0) return;
   const Cut whole = cut_;
   double best = Time(g, whole);
   const int64_t multiple = picked_ || spread_ ? whole.pieces.multiple : tiles_[0].lanes;
-  for (int64_t block = whole.block; block > 0; block = bundle * (block / bundle / 2)) {
+  for (int64_t blocks = whole.blocks; blocks < 2 * bundles; blocks *= 2) {
+    const int64_t block = bundle * CeilDiv(bundles, blocks);
     Cut cut = whole;
     cut.block = block;
     cut.blocks = CeilDiv(result_channels_, block);
@@ -177,7 +183,7 @@ int64_t DataStep::PackedFloats(const Geometry& g) const {
 }
 
 bool DataStep::PacksOnce(const Geometry& g, const packing::Pieces& pieces) const {
-  return pieces.count() > 1 && PackedFloats(g) <= kMostPackedFloats;
+  return pieces.count() > 1 && !weights_in_place_ && PackedFloats(g) <= kMostPackedFloats;
 }
 
 double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) const {
@@ -206,7 +212,7 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) co
                         : direct_ || streams_ ? 0
                                               : rows * lanes * kWorkAConvertedElem;
   const bool far = source_channels_ * result_channels_ > kNearWeights;
-  const double packed = kWorkAPackedWeight + (far ? kWorkAFetchedWeight : 0);
+  const double packed = (weights_in_place_ ? 0 : kWorkAPackedWeight) + (far ? kWorkAFetchedWeight : 0);
   const double streamed = far && pieces.count() > 1                              ? kWorkAFarWeight
                           : cut.block * Terms(source_channels_) > kCachedWeights ? kWorkAStreamedWeight
                                                                                  : 0;
@@ -219,8 +225,8 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) co
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   DataScratch scratch;
-  const bool packed = weights_.exist();
-  scratch.weights = carver.Take<float>(packed ? 0 : cut_.block * Terms(chunk_));
+  const bool ready = weights_.exist() || weights_in_place_;
+  scratch.weights = carver.Take<float>(ready ? 0 : cut_.block * Terms(chunk_));
   scratch.pixels = carver.Take<float>(panel_ * Terms(chunk_));
   scratch.results = carver.Take<float>(piece_lanes() * cut_.block);
   scratch.line = carver.Take<float>(spread_ ? result_row_ + kernels::kLineSlack : 0);

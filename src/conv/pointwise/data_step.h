@@ -78,12 +78,13 @@ class DataStep : public Step {
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;
-  bool direct_;           // tiles are written where they belong, but those over two images where not split
-  bool spread_;           // results are an unfolded input
-  bool spread_seconds_;   // of 2 bytes each, and every second of them 0
-  bool streams_ = false;  // results are written past the caches where they are whole lines
-  bool picked_;           // sources are an unfolded input
-  double dot_rate_ = 0;   // 0: FP32 multiply-adds
+  bool direct_;                    // tiles are written where they belong, but those over two images where not split
+  bool spread_;                    // results are an unfolded input
+  bool spread_seconds_;            // of 2 bytes each, and every second of them 0
+  bool streams_ = false;           // results are written past the caches where they are whole lines
+  bool picked_;                    // sources are an unfolded input
+  double dot_rate_ = 0;            // 0: FP32 multiply-adds
+  bool weights_in_place_ = false;  // they are multiplied where they stand
   Unfolded input_;
   Operand source_, result_;
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group, unfolded
