@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t kPackedTogether = 32;          // source channels: their weights stay in the L1 for all panels of rows
 constexpr int64_t kNearWeightFloats = 16 << 10;  // of the row panels of one call: 64 KiB, which stream past the pixels
 constexpr int64_t kNearResultFloats = 2 << 10;   // likewise, of results that leave it afterwards
+constexpr int64_t kPanelsInPlace = 5;            // of rows: so few do not pay for a copy of the pixels
+constexpr int64_t kWayBytes = 4 << 10;           // of an L1: lines that lie multiples of it apart share few places
 
 }  // namespace
 
@@ -264,7 +266,7 @@ class DataRun {
     for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * row_stride;
     operands.added_step = s_.piece_lanes();
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
-    Tile tiles[DataStep::kMostTiles]{};
+    Tile tiles[DataStep::kMostTiles];
     const int64_t count = ListTiles(block, panel, c, placed, coming, tiles);
     const bool stored = last && !s_.spread_ && (!panel.placed || p_.rule.saturate);
     const bool written = (placed || stored) && !s_.streams_;  // into lines that have to be read first
@@ -278,7 +280,8 @@ class DataRun {
     const packing::Asks result_asks(block.channels, block.panels.count() - askers, times);
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     const int64_t near = PanelsNear(block, run.terms, stored);
-    const int64_t ends[] = {tiles[0].source != nullptr ? 1 : 0, block.panels.longer(), askers, block.panels.count()};
+    const bool copies = std::any_of(tiles, tiles + count, [](const Tile& tile) { return tile.copies(); });
+    const int64_t ends[] = {copies ? 1 : 0, block.panels.longer(), askers, block.panels.count()};
     for (int64_t p = 0, next; p < block.panels.count(); p = next) {
       next = p + near;
       for (const int64_t end : ends) {  // of those that copy, have a row more, ask for pixels
@@ -292,10 +295,10 @@ class DataRun {
       operands.a_panel = rows * (packed ? run.terms : 1);
       operands.c_panel = rows * row_stride;
       for (const Tile* tile = tiles; tile < tiles + count; ++tile) {
-        const bool copying = p == 0 && tile->source != nullptr;
+        const bool copying = p == 0 && tile->copies(), in_place = copying || tile->in_place;
         operands.b_copy = scratch.pixels + tile->at;
-        operands.b = copying ? tile->source : operands.b_copy;
-        operands.b_step = copying ? stride : s_.panel_;
+        operands.b = in_place ? tile->source : operands.b_copy;
+        operands.b_step = in_place ? stride : s_.panel_;
         operands.asks = 0;
         if (p >= askers) {
           operands.ahead_line = s_.tiles_[0].lanes * result_bytes;
@@ -335,15 +338,20 @@ class DataRun {
     // The first rows' product copies FP32 pixels on its way: whole vectors, or any where tiles can be split.
     const bool whole = panel.first % s_.plane_ + panel.count <= s_.plane_ && panel.count % vector == 0;
     const bool copied = !s_.picked_ && (whole || s_.splits());
+    const int64_t bytes = s_.source_.strides[1] * static_cast<int64_t>(sizeof(float));
+    const bool few = block.panels.count() <= kPanelsInPlace && bytes % kWayBytes != 0;
     int64_t listed = 0;
     for (int64_t at = 0; at < panel.count; at += s_.lanes()) {
       const int64_t first = panel.first + at, count = std::min(s_.lanes(), panel.count - at);
       const int64_t result = s_.spread_ ? 0 : ResultOffset(block, first);
       const int64_t result_coming = s_.spread_ ? 0 : ResultOffset(block, std::min(first + panel.count, last));
+      const int64_t split = std::min(count, s_.plane_ - first % s_.plane_);
+      const float* source = copied ? source_.Direct(SourceOffset(block, first, c), 1) : nullptr;
       tiles[listed++] = {at,
                          count,
-                         std::min(count, s_.plane_ - first % s_.plane_),
-                         copied ? source_.Direct(SourceOffset(block, first, c), 1) : nullptr,
+                         split,
+                         source,
+                         few && source != nullptr && split == count && count % vector == 0,
                          placed ? Results() + result : panel.results + at,
                          panel.results + at,
                          &s_.tiles_[base::CeilDiv(count, vector) - 1],

@@ -14,10 +14,13 @@ struct Tile {
   int64_t at, count;    // from the panel's first pixel on
   int64_t split;        // of the first image
   const float* source;  // where they stand, if they are copied from there
+  bool in_place;        // or multiplied there
   float* result;        // of the block's first channel
   const float* added;   // likewise, what was summed before
   const kernels::GatherTiles* kernels;
   const void *coming, *results_coming;  // what is worked on in its place after the panel: sources, results
+
+  bool copies() const { return source != nullptr && !in_place; }
 
   // The kernels by rows. `moved`: results go where they belong, and are added up elsewhere. The jumps lead from behind
   // one image's pixels to the next one's.
