@@ -18,6 +18,8 @@ using base::CeilDiv;
 constexpr int64_t kMostLanes = 320;          // of a job
 constexpr int64_t kColumnFloats = 64 << 10;  // of a job: 256 KiB of a 1 MiB L2
 constexpr int64_t kNearResults = 128 << 10;  // 512 KiB of a 1 MiB L2
+// Products of so few terms wait for the lines that they write: best for long stretches of few rows.
+constexpr int64_t kFewTerms = 4, kFewRows = 4, kManyLanes = 512;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;   // of the tiles, operands in the L2
@@ -45,7 +47,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   channel_runs_ = taps_ / run_;
   zeros_ = MeetsPadding(g);
   const int64_t most_lanes = std::clamp<int64_t>(kColumnFloats / (batch_ * pixels_), 32, kMostLanes);
-  blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, output_channels_,
+  const bool long_rows = batch_ * terms() <= kFewTerms && g.group_input_channels() * taps_ >= kManyLanes;
+  const int64_t rows = long_rows ? std::min(kFewRows, output_channels_) : output_channels_;
+  blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, rows,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   work_ = Estimate(problem);
   if (work_ >= kSerialWork) blocks_.ShareOut(g.groups);
