@@ -46,6 +46,7 @@ constexpr double kWorkAPickedPixel = 1;       // copying one that lies apart
 constexpr double kWorkALonePixel = 8;         // likewise, with nothing between that is needed
 constexpr double kWorkAConvertedElem = 1;     // converting or storing one element
 constexpr double kWorkASpreadElem = 0.7;      // storing one element of a result with a stride
+constexpr double kWorkARun = 6;               // copying what a tile has of one channel of one image
 constexpr double kWorkATileVector = 2;        // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkABlock = 700;  // of a group's result channels
@@ -211,6 +212,9 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) co
   const double stored = spread_               ? reached * kWorkASpreadElem
                         : direct_ || streams_ ? 0
                                               : rows * lanes * kWorkAConvertedElem;
+  const bool in_runs = !splits() && plane_ < this->lanes();
+  const double runs =
+      !in_runs ? 0 : static_cast<double>(g.batch) * ((spread_ ? 0 : rows) + (picked_ ? 0 : sources)) * kWorkARun;
   const bool far = source_channels_ * result_channels_ > kNearWeights;
   const double packed = (weights_in_place_ ? 0 : kWorkAPackedWeight) + (far ? kWorkAFetchedWeight : 0);
   const double streamed = far && pieces.count() > 1                              ? kWorkAFarWeight
@@ -219,7 +223,7 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) co
   return static_cast<double>(g.groups) * blocks *
          (rows * products * vectors / kEfficiency + rows * sources * (packings * packed + readings * streamed) +
           lanes * sources * pixel + rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall +
-          stored + kWorkABlock);
+          stored + runs + kWorkABlock);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
