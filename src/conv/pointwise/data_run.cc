@@ -161,14 +161,16 @@ class DataRun {
   // Of a block and chunk: packed, or where they stand, in lines of all result channels a term.
   struct Weights {
     const float* first;
-    int64_t line;  // from term to term; 0: the rows of a panel
+    int64_t row;   // from panel to panel, for each row of the first
+    int64_t line;  // from term to term; 0: as long as a panel has rows
   };
 
   Weights WeightsOf(const Block& block, int64_t c, const DataScratch& scratch) const {
-    if (s_.weights_in_place_) return {weight_.Direct(WeightOffset(block, c), 1), s_.weight_.source_stride};
-    if (scratch.packed != nullptr) return {scratch.packed + PackedOffset(block, c), 0};
+    if (s_.weights_in_place_) return {weight_.Direct(WeightOffset(block, c), 1), 1, s_.weight_.source_stride};
+    const int64_t terms = s_.Terms(CountOf(c));
+    if (scratch.packed != nullptr) return {scratch.packed + PackedOffset(block, c), terms, 0};
     PackRows(block, c, scratch, scratch.weights);
-    return {scratch.weights, 0};
+    return {scratch.weights, terms, 0};
   }
 
   int64_t WeightOffset(const Block& block, int64_t c) const {
@@ -288,11 +290,10 @@ class DataRun {
         if (p < end) next = std::min(next, end);
       }
       const int64_t row = block.panels.first(p), rows = block.panels.rows(p);
-      const bool packed = weights.line == 0;
-      operands.a = weights.first + row * (packed ? run.terms : 1);
-      operands.a_step = packed ? rows : weights.line;
+      operands.a = weights.first + row * weights.row;
+      operands.a_step = weights.line == 0 ? rows : weights.line;
       operands.panels = next - p;
-      operands.a_panel = rows * (packed ? run.terms : 1);
+      operands.a_panel = rows * weights.row;
       operands.c_panel = rows * row_stride;
       for (const Tile* tile = tiles; tile < tiles + count; ++tile) {
         const bool copying = p == 0 && tile->copies(), in_place = copying || tile->in_place;

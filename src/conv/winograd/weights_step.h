@@ -30,9 +30,8 @@ namespace canopy::conv::winograd {
 inline constexpr int64_t kStoreRows = 16;  // input channels that are stored at a time
 // Sums in three levels: over at most this many tiles in registers, then over such sums, then over results.
 inline constexpr int64_t kTilesASum = 64, kTilesATurn = 1024;
-// Of a slice of an image: with more, runs are long in any order.
-inline constexpr int64_t kFewTiles = 8;
 inline constexpr int64_t kTilesAProduct = 3;  // as costly to read from another thread as one product is
+inline constexpr int64_t kFewTiles = 8;       // of a slice of an image: with more, runs are long in any order
 
 // Runs [first, first + count) of pairs of tiles, so many in all, whose products are added in registers.
 struct TileSum {
