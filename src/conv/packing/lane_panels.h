@@ -40,6 +40,8 @@ class LanePanels {
     const int64_t left = channels(block) - panel * panel_lanes();
     return list_.tiles[std::min(wide_, base::CeilDiv(left, list_.vector_lanes)) - 1];
   }
+  // Whether the last block has a panel that is narrower than others.
+  bool narrow() const { return vectors() > wide_ && vectors() % wide_ != 0; }
   // Vectors of all blocks, padding included.
   int64_t vectors() const { return base::CeilDiv(channels_, list_.vector_lanes); }
   // Of a multiply-add of all of them.

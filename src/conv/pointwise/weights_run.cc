@@ -16,8 +16,6 @@ namespace {
 constexpr int64_t kPiecesASum = 32;  // pieces whose sums are added up before a further level is opened
 constexpr int64_t kRowsASum = 64;    // of segments' sums that a job adds up
 
-constexpr int64_t kRowsAhead = 8;  // are asked for while one is converted
-
 }  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
@@ -116,8 +114,24 @@ class WeightsRun {
     if (partial_ == nullptr) Store(block, sums, scratch);
   }
 
-  // tiles (+)= the piece's products. Meanwhile the next piece comes from memory: channels are too far apart for the
-  // processor to foresee.
+  // The block's rows at a piece's first pixel, or how they are copied, a panel at a time.
+  struct Rows {
+    const float* at;  // nullptr: they are copied
+    int64_t stride, image_stride;
+  };
+
+  // What the products of a block and a piece are made of.
+  struct Piece {
+    const Block& block;
+    Span span, next;  // next: what follows
+    Rows rows;
+    const float* slab;
+    float* tiles;
+    bool accumulate;
+  };
+
+  // tiles (+)= the piece's products. Panels of rows meet all panels of lanes as wide one after another, so that a row
+  // is read once for them.
   void AddPiece(const Block& block, const Span& span, const Span& next, bool accumulate, float* tiles,
                 const WeightsScratch& scratch) const {
     const packing::LanePanels& panels = s_.cut_.panels;
@@ -127,42 +141,79 @@ class WeightsRun {
     } else {
       LoadLanes(block, span, scratch.lines, scratch.lanes);
     }
-    const Rows rows = RowsOf(block, span, scratch);
-    kernels::GatherRun* runs = scratch.runs;
-    const int64_t terms = s_.Terms(span.pixels);
-    for (int64_t n = 0; n < span.images; ++n) {
-      runs[n] = {n * rows.image_stride, n * terms * panels.block_lanes(), terms};
+    const Piece piece{block, span, next, RowsOf(block, span), slab, tiles, accumulate};
+    const int64_t count = panels.panels(block.lanes);
+    for (Range like{0, 0}; like.first < count; like.first += like.count) {
+      const int lanes = panels.tiles(block.lanes, like.first).lanes;
+      like.count = 1;
+      while (like.first + like.count < count && panels.tiles(block.lanes, like.first + like.count).lanes == lanes) {
+        ++like.count;
+      }
+      AddPanels(piece, like, like.first + like.count == count, scratch);
+    }
+  }
+
+  // Some panels of lanes, the last ones or not. Meanwhile what comes next is brought from memory: channels are too far
+  // apart for the processor to foresee.
+  void AddPanels(const Piece& piece, const Range& lanes, bool last, const WeightsScratch& scratch) const {
+    const packing::LanePanels& panels = s_.cut_.panels;
+    const int64_t terms = s_.Terms(piece.span.pixels);
+    const kernels::GatherTiles& by_rows = panels.tiles(piece.block.lanes, lanes.first);
+    const packing::RowPanels row_panels(piece.block.rows, by_rows.most_rows);
+    Rows rows = piece.rows;
+    if (rows.at == nullptr || (s_.crowded_ && packing::CrowdASet(by_rows.most_rows, rows.stride))) {
+      rows = {nullptr, s_.copied_stride(), terms};
+    }
+    for (int64_t n = 0; n < piece.span.images; ++n) {
+      scratch.runs[n] = {n * rows.image_stride, n * terms * panels.block_lanes(), terms};
+    }
+    for (int r = 0; r < by_rows.most_rows; ++r) {
+      scratch.row_offsets[r] = r * rows.stride;
+      scratch.result_offsets[r] = r * panels.block_lanes();
     }
     kernels::GatherOperands operands{};
-    operands.runs = runs;
-    operands.run_count = span.images;
+    operands.runs = scratch.runs;
+    operands.run_count = piece.span.images;
     operands.row_offsets = scratch.row_offsets;
     operands.b_step = panels.panel_lanes();
     operands.result_offsets = scratch.result_offsets;
-    const int64_t panel_count = panels.panels(block.lanes);
-    for (int64_t panel = 0; panel < panel_count; ++panel) {
-      const kernels::GatherTiles& by_rows = panels.tiles(block.lanes, panel);
-      const bool copied = s_.crowded_ && packing::CrowdASet(by_rows.most_rows, rows.stride);
-      for (int r = 0; r < by_rows.most_rows; ++r) {
-        scratch.row_offsets[r] = r * (copied ? s_.copied_stride() : rows.stride);
-        scratch.result_offsets[r] = r * panels.block_lanes();
-      }
-      operands.b = slab + panel * terms * panels.panel_lanes();
-      const packing::RowPanels row_panels(block.rows, by_rows.most_rows);
-      const bool asks_for_lanes = panel == std::max<int64_t>(0, panel_count - 2);
-      for (int64_t p = 0; p < row_panels.count(); p += operands.panels) {
-        const int64_t first = row_panels.first(p), count = row_panels.rows(p);
-        operands.panels = asks_for_lanes || copied ? 1 : row_panels.Alike(p);
-        operands.a_panel = count * rows.stride;
-        operands.c_panel = count * panels.block_lanes();
+    for (int64_t p = 0; p < row_panels.count(); ++p) {
+      const Range some{row_panels.first(p), row_panels.rows(p)};
+      operands.a = rows.at != nullptr ? rows.at + some.first * rows.stride : scratch.rows;
+      if (rows.at == nullptr) CopyRows(piece, some, scratch.rows);
+      for (int64_t i = 0; i < lanes.count; ++i) {
+        const int64_t panel = lanes.first + i;
+        operands.b = piece.slab + panel * terms * panels.panel_lanes();
+        operands.c = piece.tiles + some.first * panels.block_lanes() + panel * panels.panel_lanes();
         operands.ahead_step = 0;
-        if (asks_for_lanes) AskForLanes(block, next, {p, row_panels.count()}, &operands);
-        if (panel + 1 == panel_count && next.images > 0) AskForRows(block, next, {first, count}, &operands);
-        operands.a = copied ? CopyRows(block, span, first, count, scratch) : rows.at + first * rows.stride;
-        operands.c = tiles + first * panels.block_lanes() + panel * panels.panel_lanes();
-        (operands.ahead_step > 0 ? by_rows.scattered_ahead : by_rows.scattered)[count](operands, accumulate);
+        Ask(piece, {i, lanes.count}, p, row_panels, last, &operands);
+        const bool asks = operands.ahead_step > 0;
+        (asks ? by_rows.scattered_ahead : by_rows.scattered)[some.count](operands, piece.accumulate);
       }
     }
+  }
+
+  // Lets the call of row panel p and a panel of lanes ask for what it has the time to: coming rows with the last panel,
+  // coming lanes with the one before. Where there is one, most row panels ask for rows of two, the others for lanes.
+  void Ask(const Piece& piece, const Range& panel, int64_t p, const packing::RowPanels& row_panels, bool last,
+           kernels::GatherOperands* operands) const {
+    const int64_t end = row_panels.count() - 1;
+    if (panel.count > 1) {
+      if (last && panel.first == panel.count - 2) return AskForLanes(piece, {p, end + 1}, operands);
+      if (panel.first < panel.count - 1) return;
+    } else if (last && end < 2) {
+      AskForLanes(piece, {p, end + 1}, nullptr);
+    } else if (last && p % 2 == 1 && p < end) {
+      return AskForLanes(piece, {p / 2, end / 2}, operands);
+    }
+    if (p == end) {
+      const Span& next = last ? piece.next : piece.span;
+      if (next.images > 0) AskForRows(piece.block, next, {0, row_panels.rows(0)}, operands);
+      return;
+    }
+    const int64_t to = panel.count > 1 || !last ? p + 1 : std::min(p + 2, end);
+    const int64_t first = row_panels.first(p + 1);
+    AskForRows(piece.block, piece.span, {first, row_panels.first(to) + row_panels.rows(to) - first}, operands);
   }
 
   // Fills slab_at[image][panel][term][lane].
@@ -229,39 +280,23 @@ class WeightsRun {
     return even ? reader.Direct(offset) : nullptr;
   }
 
-  // The block's rows at a piece's first pixel, in place or copied.
-  struct Rows {
-    const float* at;
-    int64_t stride, image_stride;
-  };
-
-  Rows RowsOf(const Block& block, const Span& span, const WeightsScratch& scratch) const {
+  Rows RowsOf(const Block& block, const Span& span) const {
     const int64_t offset = RowOffset(block, span), stride = rows_operand_.strides[1];
-    const int64_t terms = s_.Terms(span.pixels), row = span.images * terms;
     const bool pairs = s_.dot_rate_ > 0;
     const float* in_place = pairs ? InPlace(row_pairs_, offset, rows_operand_, span) : rows_.Direct(offset, 1);
-    if (in_place != nullptr) return {in_place, stride / s_.a_term(), rows_operand_.strides[0] / s_.a_term()};
+    return {in_place, stride / s_.a_term(), rows_operand_.strides[0] / s_.a_term()};
+  }
+
+  void CopyRows(const Piece& piece, const Range& rows, float* to) const {
+    const Span& span = piece.span;
     for (int64_t n = 0; n < span.images; ++n) {
-      FetchRows(offset + n * rows_operand_.strides[0], block.rows, span.pixels, scratch.rows + n * terms, row);
+      int64_t offset =
+          RowOffset(piece.block, span) + n * rows_operand_.strides[0] + rows.first * rows_operand_.strides[1];
+      float* row = to + n * s_.Terms(span.pixels);
+      for (int64_t r = 0; r < rows.count; ++r, offset += rows_operand_.strides[1], row += s_.copied_stride()) {
+        s_.dot_rate_ > 0 ? row_pairs_.FetchRun(offset, span.pixels, row) : rows_.FetchRun(offset, span.pixels, row);
+      }
     }
-    return {scratch.rows, row, terms};
-  }
-
-  // `count` rows of an image, to_stride apart, while those behind are asked for.
-  void FetchRows(int64_t offset, int64_t count, int64_t pixels, float* to, int64_t to_stride) const {
-    const int64_t stride = rows_operand_.strides[1];
-    for (int64_t r = 0; r < count; ++r, offset += stride, to += to_stride) {
-      rows_.Prefetch(offset + kRowsAhead * stride, pixels);
-      s_.dot_rate_ > 0 ? row_pairs_.FetchRun(offset, pixels, to) : rows_.FetchRun(offset, pixels, to);
-    }
-  }
-
-  // Some rows of the one image of a piece.
-  const float* CopyRows(const Block& block, const Span& span, int64_t first, int64_t count,
-                        const WeightsScratch& scratch) const {
-    const int64_t offset = RowOffset(block, span) + first * rows_operand_.strides[1];
-    FetchRows(offset, count, span.pixels, scratch.rows, s_.copied_stride());
-    return scratch.rows;
   }
 
   int64_t RowOffset(const Block& block, const Span& span) const {
@@ -281,7 +316,6 @@ class WeightsRun {
     operands->ahead_terms = std::max<int64_t>(1, terms / (whole ? span.images : channels.count));
     operands->ahead_step = base::CeilDiv(stretch, operands->ahead_terms);
     operands->ahead_row = operand.strides[whole ? 0 : 1] * bytes;
-    operands->ahead_panel = channels.count * stride * bytes;
     operands->ahead = reader.Address(span.image * operand.strides[0] + channels.first * stride + span.first);
   }
 
@@ -290,16 +324,15 @@ class WeightsRun {
            operands);
   }
 
-  // Share `share.first` of `share.count`.
-  void AskForLanes(const Block& block, const Span& next, const Range& share, kernels::GatherOperands* operands) const {
-    const packing::LanePanels& panels = s_.cut_.panels;
+  // Share `share.first` of `share.count`, at once where no call can: input is unfolded, or `operands` nullptr.
+  void AskForLanes(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
+    const Span& next = piece.next;
     const int64_t together = s_.unfolded_ ? s_.input_.bundle() : 1;
-    const int64_t bundles = base::CeilDiv(panels.channels(block.lanes), together);
+    const int64_t bundles = base::CeilDiv(s_.cut_.panels.channels(piece.block.lanes), together);
     const int64_t begin = share.first * bundles / share.count, end = (share.first + 1) * bundles / share.count;
-    const int64_t first = FirstLane(block) + begin * together;
+    const int64_t first = FirstLane(piece.block) + begin * together;
     if (begin == end || next.images == 0) return;
-    // The call of a single panel is asked for rows.
-    if (!s_.unfolded_ && panels.panels(block.lanes) > 1) {
+    if (!s_.unfolded_ && operands != nullptr) {
       return AskFor(lanes_, lanes_operand_, {first, end - begin}, next, operands);
     }
     for (int64_t n = next.image; n < next.image + next.images; ++n) {

@@ -20,9 +20,12 @@ constexpr int64_t kPieceTerms = 256;
 constexpr int64_t kLeastRows = 512;  // with kLeastLanes: 256 KiB of sums
 constexpr int64_t kMostRows = 1024;
 constexpr int64_t kLeastLanes = 128;
-constexpr int64_t kMostLanes = 512;
-constexpr int64_t kMostSums = 1024 * 256;  // they then come from the L3
-constexpr int64_t kWidths[] = {3, 4};      // vectors of a panel
+constexpr int64_t kMostLanes = 256;
+constexpr int64_t kMostSums = 512 * 256;  // half of an L2
+// Where rows are copied, larger blocks copy them less often.
+constexpr int64_t kMostLanesOfCopies = 512;
+constexpr int64_t kMostSumsOfCopies = 1024 * 256;  // they then come from the L3
+constexpr int64_t kWidths[] = {3, 4, 5};           // vectors of a panel
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kSegmentPixels = 64;  // of a segment for every job: adding up partial sums costs little beside
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
@@ -88,12 +91,14 @@ double WeightsStep::WithWaiting(const Cut& cut, int64_t groups) {
 
 WeightsStep::Cut WeightsStep::ChooseCut(const Geometry& g) const {
   Cut best;
+  const int64_t most_of_all = rows_in_place_ ? kMostLanes : kMostLanesOfCopies;
+  const int64_t most_sums = rows_in_place_ ? kMostSums : kMostSumsOfCopies;
   for (const bool outputs_are_lanes : {false, true}) {
     if (outputs_are_lanes && unfolded_) continue;
     for (const int64_t wide : kWidths) {
       for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
-        for (int64_t most_lanes = kLeastLanes; most_lanes <= kMostLanes; most_lanes *= 2) {
-          if (most_rows * most_lanes > kMostSums) continue;
+        for (int64_t most_lanes = kLeastLanes; most_lanes <= most_of_all; most_lanes *= 2) {
+          if (most_rows * most_lanes > most_sums) continue;
           const Cut other = MakeCut(g, outputs_are_lanes, most_rows, {most_lanes, wide});
           if (best.blocks == 0 || WithWaiting(other, g.groups) < WithWaiting(best, g.groups)) best = other;
         }
@@ -129,13 +134,14 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   const double vector = cut.tiles_floats() > kLeastRows * kLeastLanes ? kWorkAFarVector : kWorkATileVector;
   const double store = outputs_are_lanes ? kWorkAStore : kWorkARowStore;
   const double blocks = static_cast<double>(cut.blocks), lane_blocks = static_cast<double>(cut.panels.blocks());
+  const double copies = lane_blocks + (cut.panels.narrow() ? 1 : 0);  // of a row
   const double calls = static_cast<double>(pieces) * (rows / cut.panels.most_rows() + 0.5 * blocks) * vectors *
                        kWorkLanes / static_cast<double>(cut.panels.panel_lanes());
   const double products =
       dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
   cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadWorkOfARow() * kWorkALoad) +
              pixels * vectors * kWorkLanes * (pieces > 1 ? blocks : 1) * LaneWork() +
-             pixels * rows * (lane_blocks * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
+             pixels * rows * (copies * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * vector +
              rows * vectors * kWorkLanes * (store + static_cast<double>(cut.segments - 1) * kWorkAPartial);
   cut.work *= static_cast<double>(g.groups);
@@ -150,9 +156,8 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
   scratch.lanes = carver.Take<float>(lanes_.exist() ? 0 : SlabFloats());
-  scratch.rows = carver.Take<float>(crowded_         ? kernels::GatherTiles::kMostRows * copied_stride()
-                                    : rows_in_place_ ? 0
-                                                     : images_ * Terms(pieces_.pixels) * cut_.block);
+  scratch.rows =
+      carver.Take<float>(rows_in_place_ && !crowded_ ? 0 : kernels::GatherTiles::kMostRows * copied_stride());
   scratch.sums = carver.Take<float>(cut_.segments > 1 ? 0 : cut_.tiles_floats());
   scratch.tiles = carver.Take<float>(cut_.tiles_floats());
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));

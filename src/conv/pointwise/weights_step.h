@@ -64,7 +64,7 @@ class WeightsStep : public Step {
   Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, const LaneSizes& lanes) const;
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
   // From row to row where rows are copied a tile at a time: those do not crowd a set of the cache.
-  int64_t copied_stride() const { return pieces_.pixels + 16; }
+  int64_t copied_stride() const { return images_ * Terms(pieces_.pixels) + 16; }
   int64_t Terms(int64_t pixels) const { return base::CeilDiv(pixels, a_term()); }
   int64_t SlabFloats() const { return images_ * Terms(pieces_.pixels) * cut_.panels.block_lanes(); }
   double LaneWork() const;  // of transposing one element
