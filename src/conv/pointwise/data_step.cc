@@ -22,6 +22,7 @@ constexpr int64_t kMostTerms = 256;  // of one tile call: FP32 sums stay short
 constexpr int64_t kBlocks[] = {256, 128, 192, 512, 1024};
 constexpr int64_t kCachedWeights = 256 * kMostTerms;  // of a block: 256 KiB of the L2
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
+constexpr int64_t kPickedResultFloats = 128 << 10;    // of pixels that lie apart, so that fewer jobs pick them
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 KiB of a 48 KiB L1
 constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apart: many rows of a channel at a time
@@ -42,7 +43,7 @@ constexpr double kWorkAFarWeight = 1.2;       // nor, most likely, in the L3
 constexpr double kWorkAPackedPixel = 0.5;     // copying one element
 constexpr double kWorkACopiedPixel = 0.4;     // likewise, on the way of a product
 constexpr double kWorkAPairedPixel = 0.5;     // of 16 bits, for dot products
-constexpr double kWorkAPickedPixel = 1;       // copying one that lies apart
+constexpr double kWorkAPickedPixel = 0.75;    // copying one that lies apart
 constexpr double kWorkALonePixel = 8;         // likewise, with nothing between that is needed
 constexpr double kWorkAConvertedElem = 1;     // converting or storing one element
 constexpr double kWorkASpreadElem = 0.7;      // storing one element of a result with a stride
@@ -119,7 +120,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   const int64_t most_bundles = std::max<int64_t>(1, most_rows / bundle);
   cut.block = bundle * std::max<int64_t>(1, CeilDiv(bundles, std::max<int64_t>(1, CeilDiv(bundles, most_bundles))));
   cut.blocks = CeilDiv(result_channels_, cut.block);
-  const int64_t vector = tiles_[0].lanes, most = std::max(kLeastPixels, kResultFloats / cut.block);
+  const int64_t vector = tiles_[0].lanes, most = MostPixels(cut.block);
   int64_t multiple = lanes();
   if (picked_) multiple = panel_;
   if (spread_ && WholeRows(g) <= most) multiple = WholeRows(g);
@@ -147,7 +148,7 @@ void DataStep::ShareOut(const Geometry& g) {
     cut.blocks = CeilDiv(result_channels_, block);
     const int64_t rows = g.groups * cut.blocks * whole.pieces.images;
     const int64_t even = threads / std::gcd(threads, rows);  // pieces that make as many jobs for each thread
-    const int64_t most = std::max(kLeastPixels, kResultFloats / block);
+    const int64_t most = MostPixels(block);
     for (int64_t count = RoundUp(CeilDiv(whole.pieces.plane, most), even);
          count == even || rows * count <= kMostJobsAThread * threads; count += even) {
       const int64_t pixels = RoundUp(CeilDiv(whole.pieces.plane, count), multiple);
@@ -172,6 +173,11 @@ double DataStep::Time(const Geometry& g, const Cut& cut) const {
       std::max(CeilDiv(jobs, threads) * piece, each * piece + CeilDiv(planes, threads - more) * last);
   return Estimate(g, cut, threads) * (static_cast<double>(longest) + kUnevenness * static_cast<double>(piece)) /
          static_cast<double>(planes * cut.pieces.plane);
+}
+
+// Of a job.
+int64_t DataStep::MostPixels(int64_t block) const {
+  return std::max(kLeastPixels, (picked_ ? kPickedResultFloats : kResultFloats) / block);
 }
 
 // The fewest rows of the output that fill vectors, in pixels.

@@ -61,6 +61,7 @@ class DataStep : public Step {
   double Estimate(const Geometry& geometry, const Cut& cut, int64_t packers) const;
   void ShareOut(const Geometry& geometry);
   double Time(const Geometry& geometry, const Cut& cut) const;
+  int64_t MostPixels(int64_t block) const;
   int64_t WholeRows(const Geometry& geometry) const;
   int64_t PackedFloats(const Geometry& geometry) const;     // of all weights
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
