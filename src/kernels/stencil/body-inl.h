@@ -11,12 +11,14 @@
 
 #include <atomic>
 
+#include "kernels/convert/convert-inl.h"
 #include "kernels/stencil/contract.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace cv = convert::HWY_NAMESPACE;
 
 template <int kRows, int kTaps, int kAtOnce, bool kBroadcast>
 void StencilBody(const StencilCall& call) {
@@ -134,47 +136,38 @@ inline void ToLanes(const float* const* lines, int64_t count, float* HWY_RESTRIC
     for (int l = 0; l < kLanes; ++l) hn::Store(v[l], d, to + (i + l) * kLanes);
   }
   if (i == count) return;
-  HWY_ALIGN float rest[kLanes * kLanes] = {};
-  for (int l = 0; l < kLanes; ++l) {
-    for (int64_t j = i; j < count; ++j) rest[l * kLanes + j - i] = lines[l][j];
-  }
+  const size_t rest = static_cast<size_t>(count - i);
 #pragma GCC unroll 16
-  for (int l = 0; l < kLanes; ++l) v[l] = hn::Load(d, rest + l * kLanes);
+  for (int l = 0; l < kLanes; ++l) v[l] = cv::LoadFirst(d, lines[l] + i, rest);
   Transpose(d, v);
 #pragma GCC unroll 16
-  for (int l = 0; l < kLanes; ++l) hn::Store(v[l], d, rest + l * kLanes);
-  for (int64_t j = i; j < count; ++j) hn::Store(hn::Load(d, rest + (j - i) * kLanes), d, to + j * kLanes);
+  for (int l = 0; l < kLanes; ++l) {
+    if (i + l < count) hn::Store(v[l], d, to + (i + l) * kLanes);
+  }
 }
 
 inline void FromLanes(const float* HWY_RESTRICT from, int64_t count, int64_t valid, float* const* lines) {
   const hn::CappedTag<float, kMostLanes> d;
   using V = hn::Vec<decltype(d)>;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
-  HWY_ALIGN float block[kLanes * kLanes] = {};
   V v[kLanes];
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t rest = HWY_MIN(kLanes, count - i);
+#pragma GCC unroll 16
+    for (int l = 0; l < kLanes; ++l) v[l] = l < rest ? hn::Load(d, from + (i + l) * kLanes) : hn::Zero(d);
+    Transpose(d, v);
     if (rest == kLanes) {
 #pragma GCC unroll 16
-      for (int l = 0; l < kLanes; ++l) v[l] = hn::Load(d, from + (i + l) * kLanes);
-    } else {
-      for (int64_t j = 0; j < rest; ++j) hn::Store(hn::Load(d, from + (i + j) * kLanes), d, block + j * kLanes);
-#pragma GCC unroll 16
-      for (int l = 0; l < kLanes; ++l) v[l] = hn::Load(d, block + l * kLanes);
-    }
-    Transpose(d, v);
-    if (rest == kLanes && valid == kLanes) {
-#pragma GCC unroll 16
       for (int l = 0; l < kLanes; ++l) {
+        if (l >= valid) break;
         __builtin_prefetch(lines[l] + i + kAhead, 1);
         hn::StoreU(v[l], d, lines[l] + i);
       }
-      continue;
-    }
+    } else {
 #pragma GCC unroll 16
-    for (int l = 0; l < kLanes; ++l) hn::Store(v[l], d, block + l * kLanes);
-    for (int64_t l = 0; l < valid; ++l) {
-      for (int64_t j = 0; j < rest; ++j) lines[l][i + j] = block[l * kLanes + j];
+      for (int l = 0; l < kLanes; ++l) {
+        if (l < valid) cv::StoreFirst(v[l], d, lines[l] + i, static_cast<size_t>(rest));
+      }
     }
   }
 }
