@@ -19,9 +19,10 @@ using base::RoundUp;
 constexpr int64_t kPositionChoices[] = {512, 256, 128, 64};
 constexpr int64_t kLaneChoices[] = {48, 96, 192, 384};
 constexpr int64_t kChannelChoices[] = {16, 32, 64, 128, 256};
-constexpr int64_t kTileFloats = 128 << 10;  // results of a job, both levels: 512 KiB of a 1 MiB L2
-constexpr int64_t kRowFloats = 64 << 10;    // the rows' slab
-constexpr int64_t kLaneFloats = 72 << 10;   // the lanes'
+// The larger a job, the fewer transpose the same channels. Of its results a tile at a time is in use, of the slabs all.
+constexpr int64_t kTileFloats = 256 << 10;  // both levels: 1 MiB
+constexpr int64_t kRowFloats = 96 << 10;    // the rows' slab
+constexpr int64_t kLaneFloats = 96 << 10;   // the lanes'
 constexpr int64_t kVector = 16;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kGroupedChannels = 64;  // of all groups of a job
@@ -111,7 +112,7 @@ void WeightsStep::ChooseCut(const Geometry& g) {
   }
 }
 
-// Whether a job's memory stays in the cache.
+// Whether a job's memory stays in the caches.
 bool WeightsStep::Fits(const Cut& cut) const {
   return tiles_floats(cut) * (Deep(cut) ? 2 : 1) <= kTileFloats && row_floats(cut) <= kRowFloats &&
          lane_floats(cut) <= kLaneFloats;
