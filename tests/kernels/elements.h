@@ -16,6 +16,13 @@ inline constexpr convert::Form kReadForms[] = {convert::Form::kFloat32, convert:
 inline constexpr convert::Form kWrittenForms[] = {convert::Form::kFloat32, convert::Form::kFloat16,
                                                   convert::Form::kBFloat16};
 
+// As many numbers, each of which every form rounds.
+inline std::vector<float> Numbers(int64_t count) {
+  std::vector<float> numbers(static_cast<size_t>(count));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i + 1) * 1.0003f;
+  return numbers;
+}
+
 class Elements {
  public:
   Elements(convert::Form form, const std::vector<float>& values) : form_(form) {

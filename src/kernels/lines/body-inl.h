@@ -339,6 +339,7 @@ inline const LineKernels& LinesOfTarget() {
       &SumRows,
       {&SumColumns<Form::kFloat32>, &SumColumns<Form::kHfloat32x11>, &SumColumns<Form::kFloat16>,
        &SumColumns<Form::kBFloat16>},
+      &WeighRows,
       &SumBf16Line,
       &AddLine};
   return kernels;

@@ -100,6 +100,11 @@ struct LineKernels {
   // 0 <= i < count. Asks memory for the rows that follow, which need not be there.
   void (*sum_columns[convert::kForms])(const void* from, int64_t step, int64_t rows, int64_t count, float* sums);
 
+  // to[i] = the sum of factors[r * factor_step] * from[r * step + i], 0 <= r < rows, in the order of r with one fused
+  // multiply-add each, started at 0, for 0 <= i < count: a vector times a matrix whose rows are read as they stand.
+  void (*weigh_rows)(const float* from, int64_t step, int64_t rows, const float* factors, int64_t factor_step,
+                     int64_t count, float* to);
+
   // The sum of a line of BF16 numbers.
   float (*sum_bf16)(const uint16_t* line, int64_t count);
 

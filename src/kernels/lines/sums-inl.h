@@ -100,6 +100,44 @@ void SumColumns(const void* elements, int64_t step, int64_t rows, int64_t count,
   cv::StoreFirst(sum, d, sums + whole, rest);
 }
 
+// Adds as many weighed rows, or begins with them: streams enough that sums come seldom, and few enough for a processor
+// to fetch ahead.
+template <int kRows>
+HWY_INLINE void WeighSomeRows(const float* HWY_RESTRICT from, int64_t step, const float* HWY_RESTRICT factors,
+                              int64_t factor_step, int64_t count, bool first, float* HWY_RESTRICT to) {
+  const hn::ScalableTag<float> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  hn::Vec<decltype(d)> factor[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) factor[r] = hn::Set(d, factors[r * factor_step]);
+  int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    auto sum = first ? hn::Zero(d) : hn::LoadU(d, to + i);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sum = hn::MulAdd(factor[r], hn::LoadU(d, from + r * step + i), sum);
+    hn::StoreU(sum, d, to + i);
+  }
+  if (i == count) return;
+  const size_t rest = static_cast<size_t>(count - i);
+  auto sum = first ? hn::Zero(d) : cv::LoadFirst(d, to + i, rest);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) sum = hn::MulAdd(factor[r], cv::LoadFirst(d, from + r * step + i, rest), sum);
+  cv::StoreFirst(sum, d, to + i, rest);
+}
+
+inline void WeighRows(const float* from, int64_t step, int64_t rows, const float* factors, int64_t factor_step,
+                      int64_t count, float* to) {
+  constexpr int kRows = 8;
+  if (rows == 0) std::memset(to, 0, static_cast<size_t>(count) * sizeof(float));
+  int64_t r = 0;
+  for (; r + kRows <= rows; r += kRows) {
+    WeighSomeRows<kRows>(from + r * step, step, factors + r * factor_step, factor_step, count, r == 0, to);
+  }
+  for (; r < rows; ++r) {
+    WeighSomeRows<1>(from + r * step, step, factors + r * factor_step, factor_step, count, r == 0, to);
+  }
+}
+
 #if HWY_TARGET == HWY_SCALAR
 inline float SumBf16Line(const uint16_t* line, int64_t count) {
   float sum = 0;

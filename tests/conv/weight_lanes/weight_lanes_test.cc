@@ -39,13 +39,12 @@ Geometry DrawFewPixels(Draw* draw) {
   return g;
 }
 
-Case FewPixelsCase(uint32_t seed, DType type) {
-  Draw draw(seed);
+Case MakeCase(const Geometry& g, DType type, Draw* draw) {
   Case c;
-  const Geometry g = c.problem.geometry = DrawFewPixels(&draw);
+  c.problem.geometry = g;
   const auto make = [&](std::array<int64_t, 5> dims, DType dtype) {
     Tensor tensor = MakeTensor(dims, dtype, {0, 1, 2, 3, 4}, 0);
-    FillRandom(&tensor, true, draw.engine());
+    FillRandom(&tensor, true, draw->engine());
     return tensor;
   };
   const auto [input, weight, output] = DimsOf(g);
@@ -56,6 +55,25 @@ Case FewPixelsCase(uint32_t seed, DType type) {
   c.weight_result = make(weight, DType::kFloat32);
   c.SetOperands();
   return c;
+}
+
+Case FewPixelsCase(uint32_t seed, DType type) {
+  Draw draw(seed);
+  const Geometry g = DrawFewPixels(&draw);
+  return MakeCase(g, type, &draw);
+}
+
+// The kernel covers the input of one image.
+Geometry DrawOnePixel(Draw* draw) {
+  Geometry g;
+  const int64_t outputs[] = {1, 5, 48, 256, 257, 600};
+  g.batch = 1;
+  g.groups = (*draw)(1, 2);
+  g.input_channels = g.groups * (*draw)(100, 300);
+  g.output_channels = g.groups * outputs[(*draw)(0, 5)];
+  g.output_size = {1, 1, 1};
+  for (int a = 0; a < 3; ++a) g.input_size[a] = g.kernel[a] = a == 0 ? 1 : (*draw)(1, 3);
+  return g;
 }
 
 class WeightLanesTest : public testing::TestWithParam<int64_t> {};
@@ -72,6 +90,18 @@ TEST_P(WeightLanesTest, GivesExactSumsOfWholeNumbers) {
     const std::string trace = "seed " + std::to_string(seed);
     ExpectNear("backward data", c.input_result, expected.input, 0, trace);
     ExpectNear("backward weights", c.weight_result, expected.weight, 0, trace);
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(WeightLanesTest, OnePixelWeighsRowsOfWeights) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 16; ++seed) {
+    Draw draw(seed);
+    const Geometry g = DrawOnePixel(&draw);
+    Case c = MakeCase(g, seed % 4 == 3 ? DType::kFloat16 : DType::kFloat32, &draw);
+    EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", kBackwardData), kBackwardData);
+    ExpectNear("backward data", c.input_result, Expected(c).input, 0, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
 }

@@ -42,13 +42,6 @@ TEST_P(LinesTest, FetchCopiesSegmentsAndZerosTheRest) {
   }
 }
 
-// As many numbers, each of which every form rounds.
-std::vector<float> Numbers(int64_t count) {
-  std::vector<float> numbers(static_cast<size_t>(count));
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i + 1) * 1.0003f;
-  return numbers;
-}
-
 TEST_P(LinesTest, TransposeWritesItsColumnsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
   for (const convert::Form form : kReadForms) {
@@ -146,60 +139,6 @@ TEST_P(LinesTest, ZipUpperPairsTheUpperHalvesOfTwoLinesInPlaceToo) {
       EXPECT_EQ(BitsOf(to[i]), BitsOf(even[i]) >> 16 | (alone ? 0 : BitsOf(odd[i]) & 0xFFFF0000u)) << i;
     }
     EXPECT_EQ(to[48], -1);
-  }
-}
-
-TEST_P(LinesTest, SumAddsItsElementsAndNothingElse) {
-  const ScopedTarget scoped(GetParam());
-  for (int64_t count : {0, 1, 5, 16, 49, 63, 64, 65, 127, 128, 300, 512}) {
-    std::vector<float> line(static_cast<size_t>(count));  // ends with the last element
-    float expected = 0;                                   // whole numbers: exact in any order
-    for (int64_t i = 0; i < count; ++i) expected += line[i] = static_cast<float>((i * 37) % 101 - 50);
-    EXPECT_EQ(Lines().sum(line.data(), count), expected) << count;
-    std::vector<uint16_t> bf16(static_cast<size_t>(count));
-    for (int64_t i = 0; i < count; ++i) bf16[i] = static_cast<uint16_t>(BitsOf(line[i]) >> 16);  // exact
-    EXPECT_EQ(Lines().sum_bf16(bf16.data(), count), expected) << count;
-  }
-}
-
-TEST_P(LinesTest, SumRowsAddsTheElementsOfEachRowAndNothingElse) {
-  const ScopedTarget scoped(GetParam());
-  for (int64_t rows : {1, 3, 4, 8, 13, 16, 17, 35}) {
-    for (int64_t count : {1, 4, 9, 15, 16, 17, 49, 64, 100}) {
-      for (int64_t planes : {1, 3}) {
-        const int64_t row_step = count + 2, plane_step = rows * row_step + 5;
-        // Ends with the last element. Whole numbers: exact in any order.
-        std::vector<float> from(static_cast<size_t>((planes - 1) * plane_step + (rows - 1) * row_step + count));
-        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>((i * 37) % 101) - 50.0f;
-        std::vector<float> expected(static_cast<size_t>(rows)), sums(static_cast<size_t>(rows), 9.0f);
-        for (int64_t i = 0; i < planes * rows * count; ++i) {
-          const int64_t p = i / count / rows, r = i / count % rows;
-          expected[r] += from[p * plane_step + r * row_step + i % count];
-        }
-        Lines().sum_rows(from.data(), row_step, rows, count, plane_step, planes, sums.data());
-        EXPECT_EQ(sums, expected) << rows << " " << count << " " << planes;
-      }
-    }
-  }
-}
-
-TEST_P(LinesTest, SumColumnsAddsUpEachColumnAndNothingElse) {
-  const ScopedTarget scoped(GetParam());
-  for (const convert::Form form : kReadForms) {
-    for (int64_t rows : {0, 1, 2, 33}) {
-      for (int64_t count : {1, 7, 8, 16, 17, 64, 100, 144, 256}) {
-        const int64_t step = count + 3;
-        const Elements from(form,
-                            Numbers(std::max<int64_t>(0, rows - 1) * step + count));  // ends with the last element
-        std::vector<float> expected(static_cast<size_t>(count + 1)), sums(expected.size(), -1.0f);
-        expected[count] = -1.0f;
-        for (int64_t r = 0; r < rows; ++r) {
-          for (int64_t i = 0; i < count; ++i) expected[i] += from.Read(r * step + i);
-        }
-        Lines().sum_columns[static_cast<int>(form)](from.data(), step, rows, count, sums.data());
-        EXPECT_EQ(sums, expected) << rows << " " << count;
-      }
-    }
   }
 }
 
