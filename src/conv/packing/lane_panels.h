@@ -15,13 +15,13 @@ namespace canopy::conv::packing {
 class LanePanels {
  public:
   LanePanels() = default;
-  // Blocks of at most about `most_lanes` channels, alike in size, for tiles of the list. `wide`: vectors of a panel; 0:
-  // a good choice.
+  // Blocks of at most about `most_lanes` channels, alike in size, for tiles of the list. `wide`: vectors of a panel at
+  // most; 0: a good choice.
   LanePanels(int64_t channels, int64_t most_lanes, const kernels::GatherTilesList& list = kernels::AllGatherTiles(),
              int64_t wide = 0)
       : list_(list) {
     const int64_t vector = list_.vector_lanes, vectors = base::CeilDiv(channels, vector);
-    wide_ = wide == 0 ? ChooseWidth(vectors) : std::clamp<int64_t>(vectors, 1, wide);
+    wide_ = wide == 0 ? ChooseWidth(vectors) : std::clamp<int64_t>(vectors, 1, std::min<int64_t>(wide, list_.count));
     const int64_t panels = base::CeilDiv(vectors, wide_);
     const int64_t blocks = base::CeilDiv(panels, std::max<int64_t>(1, most_lanes / (wide_ * vector)));
     block_panels_ = blocks == 0 ? 1 : base::CeilDiv(panels, blocks);
