@@ -40,6 +40,11 @@ class LanePanels {
     const int64_t left = channels(block) - panel * panel_lanes();
     return list_.tiles[std::min(wide_, base::CeilDiv(left, list_.vector_lanes)) - 1];
   }
+  // Panels of a block from `panel` on that are as wide.
+  int64_t Alike(int64_t block, int64_t panel) const {
+    const int64_t vector = list_.vector_lanes, wide = base::CeilDiv(channels(block), vector) / wide_;
+    return (panel < wide ? wide : panels(block)) - panel;
+  }
   // Whether the last block has a panel that is narrower than others.
   bool narrow() const { return vectors() > wide_ && vectors() % wide_ != 0; }
   // Vectors of all blocks, padding included.

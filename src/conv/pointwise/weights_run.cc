@@ -143,13 +143,9 @@ class WeightsRun {
     }
     const Piece piece{block, span, next, RowsOf(block, span), slab, tiles, accumulate};
     const int64_t count = panels.panels(block.lanes);
-    for (Range like{0, 0}; like.first < count; like.first += like.count) {
-      const int lanes = panels.tiles(block.lanes, like.first).lanes;
-      like.count = 1;
-      while (like.first + like.count < count && panels.tiles(block.lanes, like.first + like.count).lanes == lanes) {
-        ++like.count;
-      }
-      AddPanels(piece, like, like.first + like.count == count, scratch);
+    for (int64_t panel = 0, alike; panel < count; panel += alike) {
+      alike = panels.Alike(block.lanes, panel);
+      AddPanels(piece, {panel, alike}, panel + alike == count, scratch);
     }
   }
 

@@ -113,7 +113,7 @@ class DataRun {
     const int64_t channel = block.group * p_.geometry.group_input_channels() + block.first;
     const int64_t offset = channel * s_.taps_, vector = s_.blocks_.vector_lanes();
     float* direct = result_.Direct(offset, 1);
-    if (direct != nullptr && Weighs(block, direct, scratch)) return;
+    if (s_.weighs_) return Weigh(block, direct, scratch);
     const Lanes whole{0, direct == nullptr ? 0 : block.lanes / vector * vector}, rest{whole.end, block.lanes};
     for (int64_t n = 0; n < s_.batch_; ++n) scratch.result_offsets[n] = n * image;
     if (whole.end > 0) Multiply(block, whole, direct, scratch);
@@ -127,21 +127,18 @@ class DataRun {
   }
 
   // One pixel of output weighs the rows of weights, which come from afar fastest as they stand. The order of a sum is
-  // that of tiles. False: they cannot be read in place.
-  bool Weighs(const Block& block, float* to, const DataScratch& scratch) const {
-    if (!s_.lone_ || !in_place_) return false;
+  // that of tiles.
+  void Weigh(const Block& block, float* to, const DataScratch& scratch) const {
     const int64_t stride = p_.weight.strides[0], factor_step = p_.output.strides[1], beginning = 0;
     for (int64_t k = 0; k < s_.output_channels_; k += s_.chunk_) {
       const int64_t outputs = std::min(s_.chunk_, s_.output_channels_ - k);
       const int64_t channel = block.group * s_.output_channels_ + k;
       const float* weights = weight_.Direct(channel * stride + block.first * s_.taps_, 1);
-      if (weights == nullptr) return false;
       float* sums = k == 0 ? to : scratch.products;
       kernels::Lines().weigh_rows(weights, stride, outputs, output_.Direct(channel * factor_step, 1), factor_step,
                                   block.lanes, sums);
       if (k > 0) kernels::Lines().add_rows(sums, 0, 1, block.lanes, to, &beginning);
     }
-    return true;
   }
 
   // Where the products of each pixel go; the positions between rows of pixels hold zeros.

@@ -15,8 +15,8 @@ using base::CeilDiv;
 
 constexpr int64_t kMostTerms = 256;           // of one tile call: FP32 sums stay short
 constexpr int64_t kMostLanes = 320;           // of a job
-constexpr int64_t kMostLoneLanes = 4096;      // likewise, where rows of weights are read as they stand,
-constexpr int64_t kLeastLoneLanes = 128;      // which shorter ones do not pay for
+constexpr int64_t kMostWeighedLanes = 4096;   // likewise, where rows of weights are read as they stand,
+constexpr int64_t kLeastWeighedLanes = 128;   // which shorter ones do not pay for
 constexpr int64_t kProductFloats = 64 << 10;  // of a job: 256 KiB of a 1 MiB L2
 constexpr int64_t kTurnedFloats = 12 << 10;   // 48 KiB
 constexpr int64_t kMostUnit = 16;
@@ -49,9 +49,10 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   summed_ = TapsAreCoordinates(g);
   whole_ = CoversInput(g, problem.input_result);
   output_channels_ = g.group_output_channels();
-  lone_ = whole_ && batch_ * pixels_ == 1 && dot_rate_ == 0 && g.group_input_channels() * taps_ >= kLeastLoneLanes;
+  weighs_ = whole_ && batch_ * pixels_ == 1 && g.group_input_channels() * taps_ >= kLeastWeighedLanes &&
+            problem.IsPlain(problem.output) && problem.IsPlain(problem.weight) && problem.IsPlain(problem.input_result);
   const int64_t most_lanes =
-      lone_ ? kMostLoneLanes : std::clamp<int64_t>(kProductFloats / (batch_ * positions()), 32, kMostLanes);
+      weighs_ ? kMostWeighedLanes : std::clamp<int64_t>(kProductFloats / (batch_ * positions()), 32, kMostLanes);
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, batch_ * pixels_,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
   chunk_ = CeilDiv(Terms(output_channels_), CeilDiv(Terms(output_channels_), kMostTerms)) * a_term();

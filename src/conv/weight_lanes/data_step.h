@@ -60,7 +60,7 @@ class DataStep : public Step {
   double dot_rate_ = 0;  // 0: FP32 multiply-adds
   bool summed_ = false;  // the products of an image are its sums
   bool whole_ = false;   // and these its result
-  bool lone_ = false;    // of one pixel in all
+  bool weighs_ = false;  // of one pixel in all, which weighs rows of weights
   int64_t batch_ = 0, pixels_ = 0, taps_ = 1;
   int64_t output_channels_ = 0;  // of a group
   Blocks blocks_;
