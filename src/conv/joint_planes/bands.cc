@@ -22,8 +22,8 @@ void SetEdges(const Band& band, const sheets::Reach& rows, const sheets::Reach& 
   call->g_counted = met.unread - first;
   call->g_left = column;
   call->g_right = columns.outputs + column;
-  call->even_rows = rows.before > 0;
-  call->even_columns = columns.before > 0;
+  call->even_rows = rows.residues[0].kernel == 0;
+  call->even_columns = columns.residues[0].kernel == 0;
   call->x_rows = -static_cast<int64_t>(rows.residues.size()) * band.first;
   for (const sheets::Residue& residue : rows.residues) call->x_rows += residue.input;
 }

@@ -48,7 +48,7 @@ kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kerne
     case Kind::kFolded:
       return kernels.folded[what][pass.rows];
     case Kind::kDoubled:
-      return kernels.doubled[what];
+      return kernels.doubled[what][pass.rows];
   }
   return nullptr;
 }
@@ -103,7 +103,10 @@ double FoldedWork(const sheets::Pass& pass, int results, bool converts) {
   return static_cast<double>(products * results + moves + (converts ? 30 : 0));
 }
 
-double DoubledWork(int results) { return 3 + 23.0 * results; }  // two of three parts wait for memory
+double DoubledWork(const sheets::Pass& pass, int results) {
+  if (pass.rows == 3) return 1.5 + 11.5 * results;  // two of three parts wait for memory
+  return 21.0 * results;
+}
 
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns) {
   std::vector<sheets::Pass> passes;

@@ -44,8 +44,8 @@ double VectorWork(int64_t rows, int64_t columns, bool first, int results);
 // Likewise of an even and an odd vector of a pass over pairs.
 double PairWork(int64_t rows, bool first, int results);
 
-// Likewise of two rows of both, of 3x3 offsets.
-double DoubledWork(int results);
+// Likewise of a vector of columns of both parities, in two rows.
+double DoubledWork(const sheets::Pass& pass, int results);
 
 // Likewise of a plane of a folded kernel's pass.
 double FoldedWork(const sheets::Pass& pass, int results, bool converts);

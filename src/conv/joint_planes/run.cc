@@ -273,6 +273,9 @@ class JointRun {
     const sheets::Residue& h = s_.rows_.residues[static_cast<size_t>(pass.row_residue)];
     const sheets::Residue& w = s_.columns_.residues[static_cast<size_t>(pass.column_residue)];
     const bool pairs = TakesPairs(kind_), doubled = kind_ == Kind::kDoubled;
+    // The output's that position 0 meets first lies so many before its own.
+    const int64_t first_row = doubled ? -s_.rows_.after : h.first + pass.row,
+                  first_column = doubled ? -s_.columns_.after : w.first;
     const int64_t row = slice.kernel * g_.kernel[1] + (doubled ? 0 : h.kernel + pass.row * g_.stride[1]);
     const int64_t tap = row * g_.kernel[2] + (doubled ? 0 : w.kernel + pass.column * g_.stride[2]);
     const auto in_sheet = [&](int64_t first, int64_t pitch) -> kernels::JointRows<const char> {
@@ -282,8 +285,8 @@ class JointRun {
     };
     if (in_place_) {
       call->g = RowsInPlace(output_.Address(sheet.image, sheet.first_channel, slice.output), p_.output, band.first, 1);
-      if (kind_ == Kind::kRolling) {
-        call->g.first -= (h.first + pass.row) * call->g.row + w.first * numerics::ElementBytes(p_.output.dtype);
+      if (kind_ == Kind::kRolling || doubled) {
+        call->g.first -= first_row * call->g.row + first_column * numerics::ElementBytes(p_.output.dtype);
       }
     } else if (FindsEdges(kind_)) {
       call->g = in_sheet((band.first - MetBy(band, s_.rows_).first) * g_.output_size[2], g_.output_size[2]);
@@ -314,7 +317,7 @@ class JointRun {
     const int64_t last = FindsEdges(kind_) ? columns - (call->vectors - 1) * floats : columns % floats;
     call->last_lanes = direct_ ? static_cast<int>(last) : 0;
     call->room = scratch.inputs;  // nothing else is there
-    SetEdges(band, s_.rows_, s_.columns_, h.first + pass.row, w.first, call);
+    SetEdges(band, s_.rows_, s_.columns_, first_row, first_column, call);
     if (call->rows > 0 && columns > 0) RunPass(pass, *call);
   }
 
@@ -327,13 +330,15 @@ class JointRun {
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const int64_t floats = (TakesPairs(kind_) ? 2 : 1) * s_.lanes_;  // of the input and its gradient, for a vector
     const VectorSteps steps{s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_};
-    const auto run = [&](kernels::JointResults what) {
-      RunInParts(KernelOf(*kernels_, kind_, what, pass), call, steps);
+    const auto run = [&](kernels::JointResults what, const kernels::JointCall& part) {
+      RunInParts(KernelOf(*kernels_, kind_, what, pass), part, steps);
     };
-    const bool both = weights_ && data_ && kind_ != Kind::kRolling;
-    if (both) return run(kernels::kJointBoth);
-    if (weights_) run(kernels::kJointWeights);
-    if (data_) run(kernels::kJointData);  // and the bias gradient
+    const bool both = weights_ && data_ && KernelOf(*kernels_, kind_, kernels::kJointBoth, pass) != nullptr;
+    if (both) return run(kernels::kJointBoth, call);
+    kernels::JointCall first = call;
+    if (data_) first.bias = nullptr;
+    if (weights_) run(kernels::kJointWeights, first);
+    if (data_) run(kernels::kJointData, call);
   }
 
   // Adds up the segments of a block of channels, in their order, and stores them.

@@ -37,9 +37,10 @@ constexpr double kRowWork = 6;         // of a row's way, besides
 constexpr double kRoundWork = 3;       // of a vector that a kernel rounds
 constexpr double kBlockWork = 8;       // of rows that a kernel takes at once, unless it is an edged one
 constexpr double kPassWork = 30;
-constexpr double kEdgedWork = 40;     // of a pass whose kernel looks for the edges itself
-constexpr double kRollingWork = 160;  // of a rolling kernel's
-constexpr double kCallWork = 120;     // of a pass over all planes of a sheet
+constexpr double kEdgedWork = 40;                            // of a pass whose kernel looks for the edges itself
+constexpr double kRollingWork = 160;                         // of a rolling kernel's
+constexpr double kDoubledData = 100, kDoubledWeights = 230;  // of doubled ones' of five rows
+constexpr double kCallWork = 120;                            // of a pass over all planes of a sheet
 constexpr double kPlaneWork = 20;
 constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
@@ -123,14 +124,16 @@ bool JointStep::IsFolded(const ConvProblem& problem, Form read) const {
 }
 
 bool JointStep::IsDoubled(Form read) const {
-  // Positions meet their own output position, and the one before where even ones meet two, or else the one behind.
-  const auto doubles = [](const sheets::Reach& reach) {
-    return reach.residues.size() == 2 && reach.residues[0].offsets + reach.residues[1].offsets == 3 &&
-           reach.before >= 0 && reach.after >= 0 && reach.before + reach.after == 1 &&
-           reach.outputs <= reach.positions && reach.outputs >= reach.positions - reach.before;
+  // Every output is one position's own.
+  const int64_t size = whole_passes_[0].rows;
+  const auto doubles = [&](const sheets::Reach& reach) {
+    return reach.residues.size() == 2 && reach.residues[0].offsets + reach.residues[1].offsets == size &&
+           reach.before >= 0 && reach.after >= 0 && reach.before + reach.after == size / 2 &&
+           reach.outputs <= reach.positions;
   };
-  return ReadsInForm(read) && kernels::JointPlanes(read).doubled[Wanted()] != nullptr && doubles(rows_) &&
-         doubles(columns_) && 2 * VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
+  return ReadsInForm(read) && size <= kernels::kMostJointRows && doubles(rows_) && doubles(columns_) &&
+         kernels::JointPlanes(read).doubled[kernels::kJointData][size] != nullptr &&
+         2 * VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
          (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
@@ -151,14 +154,15 @@ Kind JointStep::KindOf(const ConvProblem& problem, Form read) const {
 void JointStep::Lay(const ConvProblem& problem) {
   const bool whole = kernels::JointPlanes().tails || columns_.positions % lanes_ == 0;
   form_ = FormOf(problem);
+  row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
   const Kind kind = IsFolded(problem, read) ? Kind::kFolded
                     : IsRolling(read)       ? Kind::kRolling
+                    : IsDoubled(read)       ? Kind::kDoubled
                     : pair_passes_.empty()  ? Kind::kPlain
                                             : Kind::kPairs;
-  direct_ = (problem.geometry.stride[2] == 1 ? whole : kind == Kind::kPairs) && HasKernels(kind) &&
+  direct_ = (problem.geometry.stride[2] == 1 ? whole : TakesPairs(kind)) && HasKernels(kind) &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
-  row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   if (direct_) kind_ = KindOf(problem, read);
   in_place_ = Rounds(kind_) || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
   kernels_form_ = Rounds(kind_) ? read : form_;
@@ -281,7 +285,10 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const double bands = static_cast<double>(bands_), calls = bands / static_cast<double>(PlanesAtOnce(in_place_));
     const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (kind_ == Kind::kDoubled) {
-      work += slices * (vectors * DoubledWork(results) + (kEdgedWork * bands + kCallWork * calls)) + rounded;
+      const double halves = static_cast<double>(rows_.positions * base::CeilDiv(g.input_size[2], lanes_));
+      const double edges =
+          pass.rows == 3 ? kEdgedWork : (data() ? kDoubledData : 0) + (weights() ? kDoubledWeights : 0);
+      work += slices * (halves * DoubledWork(pass, results) + (edges * bands + kCallWork * calls)) + rounded;
       continue;
     }
     if (kind_ == Kind::kFolded) {

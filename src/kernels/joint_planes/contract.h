@@ -59,12 +59,12 @@ struct JointCall {
   float* bias;          // likewise, a float for each plane; or nullptr
   bool streamed;        // results are written past the caches
   bool adds;            // to FP32 results, which are not `streamed`, instead of to 0, where there is no `before`
-  bool even_rows, even_columns;  // for doubled kernels: meet two of the kernel's; or else odd ones
+  bool even_rows, even_columns;  // for doubled kernels: meet most of the kernel's; or else odd ones
   int64_t x_rows;                // likewise: that exist, from the first on
   // For doubled and rolling kernels: rows and columns of g that exist, from those that position 0 meets first.
   int64_t g_top, g_bottom, g_left, g_right;
-  int64_t g_counted;  // for rolling ones: the first row that `bias` counts
-  float* room;        // likewise, if they give weights and round: JointRoom aligned vectors
+  int64_t g_counted;  // likewise: the first row that `bias` counts
+  float* room;        // for rolling ones, if they give weights and round: JointRoom aligned vectors
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -73,12 +73,14 @@ using JointFn = void (*)(const JointCall& call);
 // g(n, y, v, r, 0) and g(n, y, v, r, 1), vectors of the others the kernel column 1 under the former where P are the
 // even ones, else under the latter. last_lanes then counts floats of x, and there is no `before`.
 
-// A doubled kernel is an edged one for rows and columns with a stride of 2. Each of `rows` stands for two rows of x and
-// results, of which the second of the last may not exist, each of `vectors` for 2*lanes of their columns, and
-// last_lanes counts floats of x. Position y meets the kernel's row 1 in one of its two rows, in the other its rows 0
-// and 2; columns likewise. Where even ones meet two, these are position y's own number of g under 0 and that of y - 1
-// under 2, where odd ones do, that of y + 1 under 0 and y's own under 2. Every position has its own number or the one
-// beside it. g is rounded as the form says, and bias[n] gets the sum of what it was before.
+// A doubled kernel serves as many rows as columns, three or five, with a stride of 2 for both. Each of `rows` stands
+// for two rows of x and results, of which the second of the last may not exist, each of `vectors` for 2*lanes of their
+// columns, and last_lanes counts floats of x. With m = (size - 1) / 2, one of a position's two rows meets the kernel's
+// rows 0, 2 ... 2*m under g(n, y, v, 0, s), g(n, y, v, 1, s) ... g(n, y, v, m, s). Where that is the even one, the odd
+// one meets the rows 1, 3 ... under the same but the last, or else the even one meets these under the same but the
+// first. Columns likewise. There is no `before`. g has the type of the form that the kernel was asked for, without
+// zeros around it, and is rounded as the form says; bias[n] gets the sum of what it was before, from the row g_counted
+// on, of the columns before position 0 and of all positions.
 
 // A rolling kernel serves its rows and columns over a g of the form's type, without zeros around it, which it
 // rounds as the form says. There is no `before`. One that gives data adds the sum of what g was before, from the row
@@ -142,8 +144,8 @@ struct JointKernels {
   // By JointResults and rows; nullptr likewise.
   JointFn folded[3][kMostJointRows + 1];
 
-  // By JointResults; nullptr where there are no tails or too few registers.
-  JointFn doubled[3];
+  // By JointResults and rows; nullptr where there are no tails or too few registers, and for both at once of five.
+  JointFn doubled[3][kMostJointRows + 1];
 
   // By JointResults, rows and columns; nullptr where lanes cannot be moved or registers are few, and for both at once.
   JointFn rolling[3][kMostJointRows + 1][kMostJointColumns + 1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per target: kernels of three rows and three columns with a stride of 2 for both, that read the output's
-// gradient without zeros around it. Columns of the input are not parted into even and odd ones. Instead each number of
-// the output's gradient is doubled, which moves fewer lanes: columns of both parities meet their own number, those of
-// one parity the number beside it, too.
+// Compiled once per target: kernels of three or five rows and as many columns with a stride of 2 for both, that read
+// the output's gradient without zeros around it. Columns of the input are not parted into even and odd ones. Instead
+// each number of the output's gradient is doubled, which moves fewer lanes: columns of one parity meet (size + 1) / 2
+// of them side by side, those of the other all of these but one.
 #if defined(CANOPY_KERNELS_JOINT_PLANES_DOUBLED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CANOPY_KERNELS_JOINT_PLANES_DOUBLED_INL_H_
 #undef CANOPY_KERNELS_JOINT_PLANES_DOUBLED_INL_H_
@@ -23,224 +23,312 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if !HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR
 
-// Numbers of a row of g, and those beside them, for two vectors of columns.
+// How many numbers of a row of g columns of one parity meet, and those of the other but for one.
+constexpr int JointMet(int size) { return (size + 1) / 2; }
+
+HWY_INLINE JointVec JointAddSome(const hn::Mask<JointTag>& some, JointVec to, JointVec v) {
+#if HWY_TARGET <= HWY_AVX3
+  to.raw = _mm512_mask_add_ps(to.raw, some.raw, to.raw, v.raw);
+  return to;
+#else
+  return hn::Add(to, hn::IfThenElseZero(some, v));
+#endif
+}
+
+// A row of g under these, for one or two vectors of columns.
+template <int kSize, int kHalves>
 struct JointDoubled {
-  JointVec own[2], beside[2];
+  JointVec met[kHalves][JointMet(kSize)];
 };
 
+// Of one vector of columns all come from one of g, of two not: there the numbers that they meet first, second and so on
+// are a vector each.
+template <int kSize, int kHalves>
 class JointDoubler {
+  static constexpr int kMet = JointMet(kSize);
+
  public:
-  // Where even columns meet two numbers, or else odd ones.
+  // Where even columns meet all numbers, or else odd ones.
   HWY_INLINE explicit JointDoubler(bool even) {
     const JointTag d;
-    HWY_ALIGN int32_t twice[2 * kJointLanes];
-    for (int i = 0; i < 2 * kJointLanes; ++i) twice[i] = i / 2;
-    low_ = hn::SetTableIndices(d, twice);
-    high_ = hn::SetTableIndices(d, twice + kJointLanes);
+    HWY_ALIGN int32_t lanes[kJointLanes];
+    for (int t = 0; t < kTables; ++t) {
+      const int first = kHalves == 1 ? kMet - 1 - t : t * static_cast<int>(kJointLanes) / 2;
+      for (int i = 0; i < kJointLanes; ++i) lanes[i] = i / 2 + first;
+      lanes_[t] = hn::SetTableIndices(d, lanes);
+    }
     const JointVec one = hn::Set(d, 1.0f), zero = hn::Zero(d);
-    two_ = hn::Gt(even ? hn::OddEven(zero, one) : hn::OddEven(one, zero), zero);
+    first_ = hn::Gt(even ? one : hn::OddEven(one, zero), zero);
+    last_ = hn::Gt(even ? hn::OddEven(zero, one) : one, zero);
   }
 
-  HWY_INLINE JointDoubled Double(JointVec own, JointVec beside) const {
-    return {{hn::TableLookupLanes(own, low_), hn::TableLookupLanes(own, high_)},
-            {Two(beside, low_), Two(beside, high_)}};
+  // What a vector of columns meets as its k-th.
+  template <int k, int kHalf>
+  HWY_INLINE JointVec Double(JointVec numbers) const {
+    const Lanes& lanes = lanes_[kHalves == 1 ? k : kHalf];
+    if constexpr (k == 0) return Some(first_, numbers, lanes);
+    if constexpr (k == kMet - 1) return Some(last_, numbers, lanes);
+    return hn::TableLookupLanes(numbers, lanes);
   }
-
-  // Lanes of columns that meet two numbers.
-  const hn::Mask<JointTag>& two() const { return two_; }
 
  private:
   using Lanes = decltype(hn::SetTableIndices(JointTag(), static_cast<const int32_t*>(nullptr)));
 
-  // Zeros where a column meets its own number only: what is beside that may be infinite.
-  HWY_INLINE JointVec Two(JointVec beside, const Lanes& lanes) const {
+  // Zeros where a column does not meet it: it may be infinite.
+  HWY_INLINE static JointVec Some(const hn::Mask<JointTag>& some, JointVec numbers, const Lanes& lanes) {
 #if HWY_TARGET <= HWY_AVX3
-    beside.raw = _mm512_maskz_permutexvar_ps(two_.raw, lanes.raw, beside.raw);
-    return beside;
+    numbers.raw = _mm512_maskz_permutexvar_ps(some.raw, lanes.raw, numbers.raw);
+    return numbers;
 #else
-    return hn::IfThenElseZero(two_, hn::TableLookupLanes(beside, lanes));
+    return hn::IfThenElseZero(some, hn::TableLookupLanes(numbers, lanes));
 #endif
   }
 
-  Lanes low_, high_;
-  hn::Mask<JointTag> two_;
+  static constexpr int kTables = kHalves == 1 ? kMet : kHalves;
+
+  Lanes lanes_[kTables];
+  hn::Mask<JointTag> first_, last_;
 };
 
-// The weights of three kernel rows, and their sums: of the row that meets every other input row, and of the two that
-// meet those between, under the row of g above and below.
-enum JointKernelRow { kJointMiddleRow, kJointAboveRow, kJointBelowRow };
-
-template <bool kData, bool kWeights>
+// The weights of all kernel rows, and their sums: a vector has an even and an odd column's in turn.
+// The first kInMemory weights are loaded each time: registers are short.
+template <int kSize, bool kData, bool kWeights, int kInMemory>
 class JointDoubledTaps {
+  static constexpr int kMet = JointMet(kSize), kTaps = kSize * kMet;
+
  public:
-  HWY_INLINE JointDoubledTaps(const JointCall& call, int64_t plane) {
+  HWY_INLINE JointDoubledTaps(const JointCall& call, int64_t plane, float* memory) : memory_(memory) {
     const JointTag d;
     const float* taps = call.taps + plane * call.taps_plane;
-    const bool even = call.even_columns;
-    JointEach<3>([&](auto row) CANOPY_JOINT_LAMBDA {
-      own_sum_[row] = beside_sum_[row] = hn::Zero(d);
+    const int first = call.even_columns ? 0 : -1;
+    JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
+      sum_[t] = hn::Zero(d);
       if constexpr (kData) {
-        const float* line = taps + kKernelRows[row] * call.taps_row;
-        const auto tap = [&](int column) CANOPY_JOINT_LAMBDA { return hn::Set(d, line[column * call.taps_column]); };
-        own_[row] = hn::OddEven(tap(even ? 1 : 2), tap(even ? 0 : 1));
-        beside_[row] = tap(even ? 2 : 0);
+        const float* line = taps + t / kMet * call.taps_row;
+        const auto tap = [&](int column) CANOPY_JOINT_LAMBDA {
+          return hn::Set(d, column >= 0 && column < kSize ? line[column * call.taps_column] : 0.0f);
+        };
+        tap_[t] = hn::OddEven(tap(first + 2 * (t % kMet) + 1), tap(first + 2 * (t % kMet)));
+        if constexpr (t < kInMemory) hn::Store(tap_[t], d, memory_ + t * kJointLanes);
       }
     });
   }
 
   template <int kRow>
-  HWY_INLINE void Add(const JointDoubled& g, const JointVec (&x)[2], JointVec (&result)[2]) {
-    JointEach<2>([&](auto half) CANOPY_JOINT_LAMBDA {
-      if constexpr (kData) {
-        result[half] = hn::MulAdd(own_[kRow], g.own[half], result[half]);
-        result[half] = hn::MulAdd(beside_[kRow], g.beside[half], result[half]);
-      }
-      if constexpr (kWeights) {
-        own_sum_[kRow] = hn::MulAdd(x[half], g.own[half], own_sum_[kRow]);
-        beside_sum_[kRow] = hn::MulAdd(x[half], g.beside[half], beside_sum_[kRow]);
-      }
+  HWY_INLINE void Add(const JointVec (&met)[kMet], JointVec x, JointVec* result) {
+    JointEach<kMet>([&](auto i) CANOPY_JOINT_LAMBDA {
+      constexpr int kTap = kRow * kMet + i;
+      if constexpr (kData) *result = hn::MulAdd(Tap<kTap>(), met[i], *result);
+      if constexpr (kWeights) sum_[kTap] = hn::MulAdd(x, met[i], sum_[kTap]);
     });
   }
 
-  HWY_INLINE void StoreSums(const JointCall& call, int64_t plane, const hn::Mask<JointTag>& two) {
-    const int first = call.even_columns ? 0 : 2;
+  HWY_INLINE void StoreSums(const JointCall& call, int64_t plane) {
+    const JointTag d;
+    const auto even_columns = hn::Gt(hn::OddEven(hn::Zero(d), hn::Set(d, 1.0f)), hn::Zero(d));
+    const int first = call.even_columns ? 0 : -1;
     float* sums = call.sums + plane * call.sums_plane;
-    JointEach<3>([&](auto row) CANOPY_JOINT_LAMBDA {
+    JointEach<kTaps>([&](auto t) CANOPY_JOINT_LAMBDA {
       const auto add = [&](int column, JointVec sum) CANOPY_JOINT_LAMBDA {
-        JointAddTo(sums + kKernelRows[row] * call.sums_row + column * call.sums_column, sum);
+        if (column < 0 || column >= kSize) return;
+        JointAddTo(sums + t / kMet * call.sums_row + column * call.sums_column, sum);
       };
-      add(1, hn::IfThenZeroElse(two, own_sum_[row]));
-      add(first, hn::IfThenElseZero(two, own_sum_[row]));
-      add(2 - first, hn::IfThenElseZero(two, beside_sum_[row]));
+      add(first + 2 * (t % kMet), hn::IfThenElseZero(even_columns, sum_[t]));
+      add(first + 2 * (t % kMet) + 1, hn::IfThenZeroElse(even_columns, sum_[t]));
     });
   }
 
  private:
-  static constexpr int kKernelRows[3] = {1, 2, 0};
+  template <int kTap>
+  HWY_INLINE JointVec Tap() const {
+    if constexpr (kTap >= kInMemory) return tap_[kTap];
+    const float* from = memory_ + kTap * kJointLanes;
+#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
+    __asm__ volatile("" : "+r"(from));  // which the compiler cannot know to be the same each time
+#endif
+    return hn::Load(JointTag(), from);
+  }
 
-  JointVec own_[3], beside_[3], own_sum_[3], beside_sum_[3];
+  JointVec tap_[kTaps], sum_[kTaps];
+  float* memory_;
 };
 
 // What becomes of results.
 enum JointWriting { kJointStored, kJointAdded, kJointStreamed };
 
-template <Form kForm, bool kData, bool kWeights, JointWriting kResults>
+template <Form kForm, int kSize, bool kData, bool kWeights, JointWriting kResults>
 void JointDoubledRows(const JointCall& call) {
   using Element = cv::FormElement<kForm>;
-  constexpr bool kFull = kData && kWeights;
+  constexpr bool kFull = kSize > 3 || (kData && kWeights);
+  constexpr int kMet = JointMet(kSize), kInMemory = kData && kJointHalf<kForm> && kSize > 3 ? kMet : 0;
   const JointTag d;
   const cv::ElementTag<TypeOf(kForm), JointTag> elements;
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
-  constexpr int kLines = static_cast<int>(HWY_MAX(4 * kJointLanes * kBytes / kLineBytes, 2));  // of two rows' vectors
-  const bool wide = call.ahead[1].step > kLines / 2 * kLineBytes;
   const auto round = [&](JointVec v)
                          CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false, kFull>(d, v); };
-  const JointDoubler doubler(call.even_columns);
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
-  const int64_t side = call.even_columns ? -1 : 1;
-  // A row of g and the next meet two rows of x: one that meets the former only, and the one behind it.
-  const int64_t first = call.even_rows ? -1 : 0, x_first = call.even_rows ? 1 : 0;
+  // Steps take two rows of x and load one of g. Of a plane padded by half the kernel none has one of x only: others are
+  // a row late, and there is a step more.
+  constexpr bool kEven = kSize / 2 % 2 == 0;
+  const int64_t late = call.even_rows == kEven ? 0 : 1, first = -late, newest = kEven ? 0 : late;
   const int64_t x_rows = HWY_MIN(2 * call.rows, call.x_rows);
+  const int64_t columns = 2 * (call.vectors - 1) * kJointLanes + call.last_lanes;
+  constexpr int64_t kStrip = (kSize == 3 ? 2 : 1) * kJointLanes;  // columns that are taken at once, or fewer at the end
+  int64_t step[3];
+  for (int t = 0; t < 3; ++t) step[t] = call.ahead[t].step * call.vectors / ((columns + kStrip - 1) / kStrip);
+  HWY_ALIGN static constexpr Element zeros[kMet - 1 + kJointLanes] = {};
   // Rows of g between those that are doubled anew: more would read memory out of its order.
-  const int64_t strip = call.vectors == 1 ? call.rows + 1 : 16;
+  const int64_t height = columns <= 2 * kJointLanes ? call.rows + 1 : 16;
+  HWY_ALIGN float in_memory[HWY_MAX(kInMemory * kJointLanes, 1)];
   for (int64_t n = 0; n < call.planes; ++n) {
-    JointDoubledTaps<kData, kWeights> taps(call, n);
+    JointDoubledTaps<kSize, kData, kWeights, kInMemory> taps(call, n, in_memory);
     JointVec bias = hn::Zero(d);
-    const char *ahead0 = call.ahead[0].Of(n, call.distance, call.planes),
-               *ahead1 = call.ahead[1].Of(n, call.distance, call.planes),
-               *ahead2 = call.ahead[2].Of(n, call.distance, call.planes);
-    // Some rows of one vector of positions.
-    const auto add_rows = [&](int64_t v, int64_t begin, int64_t end) CANOPY_JOINT_LAMBDA {
-      const int64_t i = v * kJointLanes, floats = v + 1 == call.vectors ? call.last_lanes : 2 * kJointLanes;
-      const int64_t outputs = call.g_right - i;
-      const auto own = JointLanes(elements, 0, outputs),
-                 beside = JointLanes(elements, v == 0 ? -side : 0, outputs - side);
-      const hn::Mask<decltype(elements)> columns[2] = {JointLanes(elements, 0, floats),
-                                                       JointLanes(elements, 0, floats - kJointLanes)};
-      const int64_t x_begin = 2 * begin + x_first;
-      const Element* g = reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + begin * g_row + i;
+    // What is asked for before row 0 comes twice.
+    const char* ahead[3];
+    for (int t = 0; t < 3; ++t) ahead[t] = call.ahead[t].Of(n, call.distance, call.planes) + first * step[t];
+    // Some rows of one or two vectors of columns, from twice position i on.
+    const auto add_rows = [&](auto halves, int64_t i, int64_t begin, int64_t end) CANOPY_JOINT_LAMBDA {
+      constexpr int kHalves = halves;
+      constexpr int64_t kNumbers = kHalves * kJointLanes / 2;
+      constexpr int kLines = static_cast<int>(HWY_MAX(2 * kHalves * kJointLanes * kBytes / kLineBytes, 2));
+      using Doubled = JointDoubled<kSize, kHalves>;
+      using Seen = hn::Mask<decltype(elements)>;
+      const JointDoubler<kSize, kHalves> doubler(call.even_columns);
+      constexpr int kLoads = kHalves == 1 ? 1 : kMet, kBack = kMet - kLoads;
+      Seen seen[kLoads], exists[kHalves];
+      JointEach<kLoads>([&](auto k) CANOPY_JOINT_LAMBDA {
+        const int64_t at = k + kBack - i;
+        seen[k] = JointLanes(elements, call.g_left + at, HWY_MIN(call.g_right + at, kNumbers + kBack));
+      });
+      JointEach<kHalves>([&](auto half) CANOPY_JOINT_LAMBDA {
+        exists[half] = JointLanes(elements, 0, columns - 2 * i - half * kJointLanes);
+      });
+      // Lanes of the last vector that is loaded which belong to no positions but these.
+      const hn::Mask<JointTag> counted = JointLanes(d, i == 0 ? 0 : kMet - 1, kLoads == 1 ? kJointLanes : kMet - 1);
+      const Element* g =
+          reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + (begin + newest) * g_row + i;
+      const int64_t x_begin = 2 * begin + late;
       const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + x_begin * x_row + 2 * i;
       Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane) + x_begin * to_row + 2 * i;
-      const auto load = [&](const Element* row, bool counts) CANOPY_JOINT_LAMBDA {
-        const JointVec gradient = JointOnce(JointLoadSeen<kForm>(own, row));
-        if (counts) bias = hn::Add(bias, gradient);
-        return doubler.Double(round(gradient), round(JointOnce(JointLoadSeen<kForm>(beside, row + side))));
-      };
-      const auto add_row = [&](const Element* from, Element* result_at, auto add) CANOPY_JOINT_LAMBDA {
-        JointVec source[2], result[2];
-        JointEach<2>([&](auto half) CANOPY_JOINT_LAMBDA {
-          constexpr int64_t kAt = half * kJointLanes;
-          source[half] = result[half] = hn::Zero(d);
-          if constexpr (kWeights) source[half] = round(JointOnce(JointLoadSeen<kForm>(columns[half], from + kAt)));
-          if constexpr (kResults == kJointAdded) result[half] = JointLoadSeen<kForm>(columns[half], result_at + kAt);
+      const auto load = [&](const Element* from, bool counts, Doubled* doubled) CANOPY_JOINT_LAMBDA {
+        JointVec numbers;
+        JointEach<kMet>([&](auto k) CANOPY_JOINT_LAMBDA {
+          if constexpr (k < kLoads) {
+            numbers = JointOnce(JointLoadSeen<kForm>(seen[k], from - k - kBack));
+            if (counts) bias = k < kLoads - 1 ? hn::Add(bias, numbers) : JointAddSome(counted, bias, numbers);
+            numbers = round(numbers);
+          }
+          JointEach<kHalves>([&](auto half) CANOPY_JOINT_LAMBDA {
+            doubled->met[half][k] = doubler.template Double<k, half>(numbers);
+          });
         });
-        add(source, result);
-        JointEach<(kData ? 2 : 0)>([&](auto half) CANOPY_JOINT_LAMBDA {
+      };
+      const auto exists_row = [&](int64_t y) CANOPY_JOINT_LAMBDA { return y >= call.g_top && y < call.g_bottom; };
+      // The last rows, in turn: row y under y modulo kMet, if `begin` were 0.
+      Doubled rows[kMet];
+      JointEach<kMet - 1>([&](auto r) CANOPY_JOINT_LAMBDA {
+        const int64_t y = begin + newest - 1 - r;
+        load(exists_row(y) ? g - (1 + r) * g_row : zeros + kMet - 1, begin == first && y >= call.g_counted,
+             &rows[kMet - 1 - r]);
+      });
+      // The first or second row of x of a step, where row `turn` is the last. Of the kernel's rows it meets the even or
+      // the odd ones.
+      const auto add_row = [&](auto second, auto turn) CANOPY_JOINT_LAMBDA {
+        constexpr int kParity = (second == 1) == kEven ? 1 : 0, kOldest = kParity == 1 && !kEven ? 1 : 0;
+        constexpr int kTerms = kMet - kParity, kSums = kSize == 3 ? 1 : 2 - kParity;
+        JointEach<kHalves>([&](auto half) CANOPY_JOINT_LAMBDA {
           constexpr int64_t kAt = half * kJointLanes;
+          JointVec source = hn::Zero(d), result[kSums];
+          JointEach<kSums>([&](auto r) CANOPY_JOINT_LAMBDA { result[r] = hn::Zero(d); });
+          if constexpr (kWeights) source = round(JointOnce(JointLoadSeen<kForm>(exists[half], x + kAt)));
+          if constexpr (kResults == kJointAdded) result[0] = JointLoadSeen<kForm>(exists[half], to + kAt);
+          JointEach<kTerms>([&](auto r) CANOPY_JOINT_LAMBDA {
+            constexpr int kRow = (turn + kMet - r - kOldest) % kMet;
+            taps.template Add<2 * r + kParity>(rows[kRow].met[half], source, &result[r % kSums]);
+          });
+          if constexpr (!kData) return;
+          JointEach<kSums - 1>([&](auto r) CANOPY_JOINT_LAMBDA { result[0] = hn::Add(result[0], result[r + 1]); });
           if constexpr (kResults == kJointStreamed) {
-            if (half * kJointLanes < floats) hn::Stream(result[half], d, result_at + kAt);
+            if (2 * i + kAt < columns) hn::Stream(result[0], d, to + kAt);
             return;
           }
-          JointStoreSeen<kForm, false>(result[half], columns[half], result_at + kAt);
+          JointStoreSeen<kForm, false>(result[0], exists[half], to + kAt);
         });
       };
-      const JointVec zero = hn::Zero(d);
-      const JointDoubled none{{zero, zero}, {zero, zero}};
-      JointDoubled above = begin >= call.g_top && begin < call.g_bottom ? load(g, begin == 0 && first == 0) : none;
-      int64_t x_left = x_rows - x_begin;
-      for (int64_t y = begin; y < end; ++y) {
-        __builtin_prefetch(ahead0, 0, 3);
+      // Row y, and the two of x that it is the last to meet. `inside`: there are all three.
+      const auto add_two = [&](auto inside, auto turn, int64_t y) CANOPY_JOINT_LAMBDA {
+        __builtin_prefetch(ahead[0], 0, 3);
         const auto ask = [&](auto line) CANOPY_JOINT_LAMBDA {
-          __builtin_prefetch(ahead1 + line * kLineBytes, 0, 3);
-          if constexpr (kData) __builtin_prefetch(ahead2 + line * kLineBytes, 1, 3);
+          __builtin_prefetch(ahead[1] + line * kLineBytes, 0, 3);
+          if constexpr (kData) __builtin_prefetch(ahead[2] + line * kLineBytes, 1, 3);
         };
         JointEach<kLines / 2>(ask);
-        if (wide) JointEach<kLines / 2>([&](auto line) CANOPY_JOINT_LAMBDA { ask(kLines / 2 + line); });
-        ahead0 += call.ahead[0].step;
-        ahead1 += call.ahead[1].step;
-        ahead2 += call.ahead[2].step;
+        if (step[1] > kLines / 2 * kLineBytes) {
+          JointEach<kLines / 2>([&](auto line) CANOPY_JOINT_LAMBDA { ask(kLines / 2 + line); });
+        }
+        for (int t = 0; t < 3; ++t) ahead[t] += step[t];
+        const bool counts = inside || (y + newest >= call.g_counted && y + newest < call.rows);
+        load(inside || exists_row(y + newest) ? g : zeros + kMet - 1, counts, &rows[turn]);
         g += g_row;
-        const JointDoubled below = y + 1 < call.g_bottom ? load(g, y + 1 < call.rows) : none;
-        if (y >= 0 && x_left > 0) {
-          add_row(x, to, [&](const JointVec(&source)[2], JointVec(&result)[2]) CANOPY_JOINT_LAMBDA {
-            taps.template Add<kJointMiddleRow>(above, source, result);
-          });
+        JointEach<2>([&](auto second) CANOPY_JOINT_LAMBDA {
+          const int64_t at = 2 * y + late + second;
+          if (inside || (at >= 0 && at < x_rows)) add_row(second, turn);
+          x += x_row;
+          to += to_row;
+        });
+      };
+      const int64_t inside = HWY_MAX(HWY_MAX(call.g_top, call.g_counted) - newest, 0);
+      const int64_t outside = HWY_MIN(HWY_MIN(call.g_bottom, call.rows) - newest, HWY_MIN(end, (x_rows - late) / 2));
+      for (int64_t y = begin; y < end;) {
+        if (y >= inside && y + kMet <= outside) {
+          JointEach<kMet>([&](auto turn) CANOPY_JOINT_LAMBDA { add_two(std::true_type(), turn, y + turn); });
+          y += kMet;
+          continue;
         }
-        if (x_left > 1) {
-          add_row(x + x_row, to + to_row, [&](const JointVec(&source)[2], JointVec(&result)[2]) CANOPY_JOINT_LAMBDA {
-            taps.template Add<kJointAboveRow>(above, source, result);
-            taps.template Add<kJointBelowRow>(below, source, result);
-          });
-        }
-        above = below;
-        x_left -= 2;
-        x += 2 * x_row;
-        to += 2 * to_row;
+        add_two(std::false_type(), std::integral_constant<int, 0>(), y++);
+        const Doubled last = rows[0];
+        JointEach<kMet - 1>([&](auto r) CANOPY_JOINT_LAMBDA { rows[r] = rows[r + 1]; });
+        rows[kMet - 1] = last;
       }
     };
-    for (int64_t y = first; y < call.rows; y += strip) {
-      for (int64_t v = 0; v < call.vectors; ++v) add_rows(v, y, HWY_MIN(y + strip, call.rows));
+    for (int64_t y = first; y < call.rows; y += height) {
+      const int64_t end = HWY_MIN(y + height, call.rows);
+      for (int64_t at = 0; at < columns; at += kStrip) {
+        if constexpr (kStrip > kJointLanes) {
+          if (columns - at > kJointLanes) {
+            add_rows(std::integral_constant<int, 2>(), at / 2, y, end);
+            continue;
+          }
+        }
+        add_rows(std::integral_constant<int, 1>(), at / 2, y, end);
+      }
     }
-    if constexpr (kWeights) taps.StoreSums(call, n, doubler.two());
+    if constexpr (kWeights) taps.StoreSums(call, n);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }
 }
 
-template <Form kForm, bool kData, bool kWeights>
+template <Form kForm, int kSize, bool kData, bool kWeights>
 void JointDoubledPlanes(const JointCall& call) {
   if constexpr (kData && !kJointHalf<kForm>) {
-    if (call.adds) return JointDoubledRows<kForm, kData, kWeights, kJointAdded>(call);
-    if (call.streamed) return JointDoubledRows<kForm, kData, kWeights, kJointStreamed>(call);
+    if (call.adds) return JointDoubledRows<kForm, kSize, kData, kWeights, kJointAdded>(call);
+    if (call.streamed) return JointDoubledRows<kForm, kSize, kData, kWeights, kJointStreamed>(call);
   }
-  JointDoubledRows<kForm, kData, kWeights, kJointStored>(call);
+  JointDoubledRows<kForm, kSize, kData, kWeights, kJointStored>(call);
+}
+
+template <Form kForm, int kSize>
+void FillJointDoubledSize(JointKernels* kernels) {
+  if constexpr (kSize == 3) kernels->doubled[kJointBoth][kSize] = &JointDoubledPlanes<kForm, kSize, true, true>;
+  kernels->doubled[kJointData][kSize] = &JointDoubledPlanes<kForm, kSize, true, false>;
+  kernels->doubled[kJointWeights][kSize] = &JointDoubledPlanes<kForm, kSize, false, true>;
 }
 
 template <Form kForm>
 void FillJointDoubled(JointKernels* kernels) {
   if constexpr (CANOPY_VECTOR_REGISTERS >= 32) {
-    kernels->doubled[kJointBoth] = &JointDoubledPlanes<kForm, true, true>;
-    kernels->doubled[kJointData] = &JointDoubledPlanes<kForm, true, false>;
-    kernels->doubled[kJointWeights] = &JointDoubledPlanes<kForm, false, true>;
+    FillJointDoubledSize<kForm, 3>(kernels);
+    FillJointDoubledSize<kForm, 5>(kernels);
   }
 }
 

@@ -200,28 +200,33 @@ TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder3x3KernelsButToRound) {
   }
 }
 
-TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder3x3KernelsWithAStrideOfTwo) {
+// Where every output is one position's own.
+TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnderSquareKernelsWithAStrideOfTwo) {
   const kernels::ScopedTarget scoped(GetParam());
-  if (kernels::JointPlanes().doubled[kernels::kJointBoth] == nullptr)
+  if (kernels::JointPlanes().doubled[kernels::kJointBoth][3] == nullptr) {
     GTEST_SKIP() << "they need masks and 32 registers";
+  }
   Geometry g;
   g.batch = g.groups = g.input_channels = g.output_channels = 3;
-  g.kernel = {1, 3, 3};
   g.stride = {1, 2, 2};
-  for (const int64_t pad : {0, 1, 2}) {
-    g.pad_begin = {0, pad, pad};
-    g.input_size = g.output_size = {1, 28, 33};
-    for (int a = 1; a < 3; ++a) g.output_size[a] = (g.input_size[a] + 2 * pad - 3) / 2 + 1;
-    for (const bool rounds : {false, true}) {
-      for (const uint8_t wanted : kJointSets) {
-        Draw draw(wanted);
-        Case c = PlainCase(g, 0, DType::kFloat32, &draw);
-        if (rounds) MakeRounded(&c);
-        plan::WorkspaceLedger ledger;
-        const std::string described = joint_planes::JointStep(c.problem, wanted, &ledger).Describe();
-        const bool near = pad < 2;  // positions meet their own output
-        EXPECT_EQ(described.find("nothing in sheets") == 0, near)
-            << described << " with a padding of " << pad << ", rounds " << rounds << ", wanted " << int{wanted};
+  g.input_size = {1, 28, 33};
+  for (const int64_t size : {3, 5}) {
+    g.kernel = {1, size, size};
+    for (int64_t pad = 0; pad < size; ++pad) {
+      g.pad_begin = {0, pad, pad};
+      g.output_size = {1, 1, 1};
+      for (int a = 1; a < 3; ++a) g.output_size[a] = (g.input_size[a] + 2 * pad - size) / 2 + 1;
+      for (const bool rounds : {false, true}) {
+        for (const uint8_t wanted : kJointSets) {
+          Draw draw(wanted);
+          Case c = PlainCase(g, 0, DType::kFloat32, &draw);
+          if (rounds) MakeRounded(&c);
+          plan::WorkspaceLedger ledger;
+          const std::string described = joint_planes::JointStep(c.problem, wanted, &ledger).Describe();
+          EXPECT_EQ(described.find("nothing in sheets") == 0, pad <= size / 2)
+              << described << " of size " << size << " with a padding of " << pad << ", rounds " << rounds
+              << ", wanted " << int{wanted};
+        }
       }
     }
   }
@@ -235,6 +240,35 @@ void ExpectNothingInSheets(Case* c, uint8_t wanted, bool rounded, bool exact, co
   EXPECT_EQ(RunAlgorithm(c, "joint_planes", wanted), wanted) << trace;
   // BF16 holds whole numbers up to 256, FP32 not all sums of rounded products.
   ExpectGradients(*c, wanted, rounded ? 1e-5 : 0, rounded ? 1e-5 : exact ? 0 : 4e-3, trace);
+}
+
+// 16-bit results of all of them take one pass.
+TEST_P(JointPlanesAlgorithmTest, GivesAllGradientsOf5x5KernelsWithAStrideOfTwoInOnePass) {
+  const kernels::ScopedTarget scoped(GetParam());
+  if (kernels::JointPlanes().doubled[kernels::kJointBoth][5] == nullptr) {
+    GTEST_SKIP() << "they need masks and 32 registers";
+  }
+  const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+  for (uint32_t seed = 0; seed < 80; ++seed) {
+    Draw draw(seed);
+    Geometry g;
+    g.batch = draw(1, 3);
+    g.groups = g.input_channels = g.output_channels = draw(1, 20);
+    g.kernel = {1, 5, 5};
+    g.stride = {1, 2, 2};
+    g.input_size = {1, draw(5, 90), draw(5, 90)};
+    g.output_size = {1, 1, 1};
+    for (int a = 1; a < 3; ++a) {
+      g.pad_begin[a] = draw(0, 2);
+      g.output_size[a] = (g.input_size[a] + 2 * g.pad_begin[a] - 5) / 2 + 1;
+    }
+    Case c = PlainCase(g, 0, types[seed % 4], &draw);
+    const bool rounded = seed % 4 == 1;
+    if (rounded) MakeRounded(&c);
+    const std::string trace = "seed " + std::to_string(seed);
+    ExpectNothingInSheets(&c, kJointSets[draw(0, 3)], rounded, types[seed % 4] == DType::kFloat32, trace);
+    if (HasFailure()) return;
+  }
 }
 
 // Of 5x5 kernels one gradient's registers are all there are, so that the bias gradient goes with the input's; of 7x7
