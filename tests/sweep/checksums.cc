@@ -26,6 +26,8 @@ constexpr const char* kNamed[] = {
     "conv_backward n1 ci48 co64 in30x31 k3x3 p1x1",
     "conv_backward n3 ci160 co144 in13x14 k3x3 p1x1",
     "conv_backward f16 n2 ci64 co96 in17x17 k3x3 p1x1 g2",
+    "conv_backward n2 ci64 co128 in11x11 k3x3 p1x1 d3x3",
+    "conv_backward n1 ci292 co12 in16x16 k3x3 p1x1",
 };
 
 // Moves all views `shift` elements; what they hold stays that of `problem` as it was drawn.

@@ -65,6 +65,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                                                                    : kWorkAConvertedElem;
   ChooseLanes(g);
   ChooseCut(g);
+  ShareOut(g);
   if (cut_.segments > 1) {
     partial_handle_ =
         ledger->Book("partial weight gradients",
@@ -87,29 +88,54 @@ void WeightsStep::ChooseLanes(const Geometry& g) {
 
 void WeightsStep::ChooseCut(const Geometry& g) {
   bool chosen = false;
-  const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   packing::Extent4 last_box{};
   for (const int64_t positions : kPositionChoices) {
     const packing::Boxes boxes(g.batch, g.output_size, {1, 1, 1}, positions);
     if (chosen && boxes.extent() == last_box) continue;  // the same again
     last_box = boxes.extent();
-    const Reach reach = ReachOf(boxes, g.batch, g.output_size, classes_, load_step_);
-    int64_t last_lanes = 0;
-    for (const int64_t lanes : kLaneChoices) {
-      const packing::LanePanels panels(lane_channels_, lanes, list);
-      if (panels.block_lanes() == last_lanes) continue;
-      last_lanes = panels.block_lanes();
-      int64_t last_chunk = 0;
-      for (const int64_t channels : kChannelChoices) {
-        const Cut cut = MakeCut(g, boxes, reach, panels, channels);
-        if (cut.chunk == last_chunk) continue;
-        last_chunk = cut.chunk;
-        if (chosen && !Fits(cut)) continue;
-        if (!chosen || cut.work < cut_.work) cut_ = cut;
-        chosen = true;
-      }
+    ForCuts(g, boxes, [&](const Cut& cut) {
+      if (chosen && !Fits(cut)) return;
+      if (!chosen || cut.work < cut_.work) cut_ = cut;
+      chosen = true;
+    });
+  }
+}
+
+template <class Visit>
+void WeightsStep::ForCuts(const Geometry& g, const packing::Boxes& boxes, const Visit& visit) const {
+  const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
+  const Reach reach = ReachOf(boxes, g.batch, g.output_size, classes_, load_step_);
+  int64_t last_lanes = 0;
+  for (const int64_t lanes : kLaneChoices) {
+    const packing::LanePanels panels(lane_channels_, lanes, list);
+    if (panels.block_lanes() == last_lanes) continue;
+    last_lanes = panels.block_lanes();
+    int64_t last_chunk = 0;
+    for (const int64_t channels : kChannelChoices) {
+      const Cut cut = MakeCut(g, boxes, reach, panels, channels);
+      if (cut.chunk != last_chunk) visit(cut);
+      last_chunk = cut.chunk;
     }
   }
+}
+
+// Where the jobs of the best cut leave threads idle another of the same sums, which all threads finish first. What
+// algorithms are compared by stays that of the best cut.
+void WeightsStep::ShareOut(const Geometry& g) {
+  const int64_t threads = cut_.work < kSerialWork ? 1 : exec::ThreadCount();
+  const Cut whole = cut_;
+  const auto time = [&](const Cut& cut) {
+    const int64_t jobs = cut.jobs(g.groups) * cut.segments;
+    return cut.work * static_cast<double>(CeilDiv(jobs, threads)) / static_cast<double>(jobs);
+  };
+  if (whole.jobs(g.groups) * whole.segments % threads == 0) return;
+  double best = time(whole);
+  ForCuts(g, whole.boxes, [&](const Cut& cut) {
+    if (cut.segments != whole.segments || !Fits(cut) || time(cut) >= best) return;
+    best = time(cut);
+    cut_ = cut;
+  });
+  cut_.work = whole.work;
 }
 
 // Whether a job's memory stays in the caches.

@@ -75,6 +75,10 @@ class WeightsStep : public Step {
   bool Fits(const Cut& cut) const;
   void ChooseLanes(const Geometry& geometry);
   void ChooseCut(const Geometry& geometry);
+  // Calls visit(cut) with those of such boxes.
+  template <class Visit>
+  void ForCuts(const Geometry& geometry, const packing::Boxes& boxes, const Visit& visit) const;
+  void ShareOut(const Geometry& geometry);
   void ChooseSegments(const Geometry& geometry, Cut* cut) const;
   // From pixel to pixel of the slabs; of that of lanes, in a panel.
   int64_t row_panel(const Cut& cut) const { return cut.groups * cut.chunk; }
