@@ -178,7 +178,7 @@ void JointDoubledRows(const JointCall& call) {
   for (int t = 0; t < 3; ++t) step[t] = call.ahead[t].step * call.vectors / ((columns + kStrip - 1) / kStrip);
   HWY_ALIGN static constexpr Element zeros[kMet - 1 + kJointLanes] = {};
   // Rows of g between those that are doubled anew: more would read memory out of its order.
-  const int64_t height = columns <= 2 * kJointLanes ? call.rows + 1 : 16;
+  const int64_t height = columns <= 4 * kJointLanes ? call.rows + 1 : 32;
   HWY_ALIGN float in_memory[HWY_MAX(kInMemory * kJointLanes, 1)];
   for (int64_t n = 0; n < call.planes; ++n) {
     JointDoubledTaps<kSize, kData, kWeights, kInMemory> taps(call, n, in_memory);
