@@ -156,14 +156,10 @@ void JointStep::Lay(const ConvProblem& problem) {
   form_ = FormOf(problem);
   row_pitch_ = sheets::RowPitch(columns_.Pitch(), lanes_);
   const Form read = kernels::convert::FormRead(problem.output.dtype, problem.rule);
-  const Kind kind = IsFolded(problem, read) ? Kind::kFolded
-                    : IsRolling(read)       ? Kind::kRolling
-                    : IsDoubled(read)       ? Kind::kDoubled
-                    : pair_passes_.empty()  ? Kind::kPlain
-                                            : Kind::kPairs;
+  const Kind kind = KindOf(problem, read);
   direct_ = (problem.geometry.stride[2] == 1 ? whole : TakesPairs(kind)) && HasKernels(kind) &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
-  if (direct_) kind_ = KindOf(problem, read);
+  if (direct_) kind_ = kind;
   in_place_ = Rounds(kind_) || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
   kernels_form_ = Rounds(kind_) ? read : form_;
   streams_ = Streams(problem);
