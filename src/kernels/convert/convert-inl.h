@@ -65,15 +65,20 @@ struct Repeated {
   }
 };
 
+// The same, which compilers cannot know: what is there is loaded each time.
+template <class T>
+HWY_INLINE const T* LoadedAnew(const T* from) {
+  __asm__ volatile("" : "+r"(from));
+  return from;
+}
+
 // A number in all lanes. Where kPassing, it is taken from memory by what uses it: loops whose registers are full would
 // keep a vector of it there.
 template <bool kPassing, int32_t kNumber, class DI>
 HWY_INLINE hn::Vec<DI> Number(DI di) {
   if constexpr (!kPassing) return hn::Set(di, kNumber);
   static constexpr Repeated<kNumber, hn::MaxLanes(DI())> kInMemory;
-  const int32_t* number = kInMemory.lanes;
-  __asm__ volatile("" : "+r"(number));
-  return hn::LoadU(di, number);
+  return hn::LoadU(di, LoadedAnew(kInMemory.lanes));
 }
 
 // DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop. A tie beside

@@ -142,11 +142,7 @@ class JointDoubledTaps {
   template <int kTap>
   HWY_INLINE JointVec Tap() const {
     if constexpr (kTap >= kInMemory) return tap_[kTap];
-    const float* from = memory_ + kTap * kJointLanes;
-#if HWY_COMPILER_GCC || HWY_COMPILER_CLANG
-    __asm__ volatile("" : "+r"(from));  // which the compiler cannot know to be the same each time
-#endif
-    return hn::Load(JointTag(), from);
+    return hn::Load(JointTag(), cv::LoadedAnew(memory_ + kTap * kJointLanes));
   }
 
   JointVec tap_[kTaps], sum_[kTaps];
