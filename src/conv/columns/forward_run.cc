@@ -97,7 +97,7 @@ class ForwardRun {
 
   // Rows from position `low` on, their phases apart.
   void LoadRows(int64_t plane, const sheets::PlanePart& part, int64_t low, float* line, float* to) const {
-    const int64_t phases = p_.geometry.stride[2], step = p_.input.strides[4];
+    const int64_t phases = p_.geometry.stride[2], step = p_.input.strides[4], row_step = p_.input.strides[3];
     const auto place = [&](int64_t position) {
       return to + position % phases * s_.cut_.phase_floats + position / phases;
     };
@@ -105,13 +105,28 @@ class ForwardRun {
       return input_planes_.Load(plane, part, s_.cut_.row_floats, line, place(low),
                                 phases == 2 ? place(low + 1) : nullptr);
     }
-    const int64_t first = plane + part.first_row * p_.input.strides[3] + part.first_column * step;
+    const int64_t first = plane + part.first_row * row_step + part.first_column * step;
     for (int64_t r = 0; r < part.rows; ++r) {
+      if (step == 1) {
+        PartPhases(first + r * row_step, part.columns, low % phases, line, to + r * s_.cut_.row_floats + low / phases);
+        continue;
+      }
       for (int64_t i = 0; i < std::min(phases, part.columns); ++i) {
-        input_.FetchGrid(first + r * p_.input.strides[3] + i * step, 0, 1, phases * step,
-                         base::CeilDiv(part.columns - i, phases), place(low + i) + r * s_.cut_.row_floats);
+        input_.FetchGrid(first + r * row_step + i * step, 0, 1, phases * step, base::CeilDiv(part.columns - i, phases),
+                         place(low + i) + r * s_.cut_.row_floats);
       }
     }
+  }
+
+  // A row whose first element is of phase `lead`; zeros before it, and behind the last.
+  void PartPhases(int64_t offset, int64_t count, int64_t lead, float* line, float* to) const {
+    const int64_t phases = p_.geometry.stride[2], groups = base::CeilDiv(lead + count, phases);
+    int64_t places[kMostForwardSpread];
+    for (int64_t i = 0; i < phases; ++i) places[i] = i * s_.cut_.phase_floats;
+    std::fill(line, line + lead, 0.0f);
+    input_.FetchRun(offset, count, line + lead);
+    std::fill(line + lead + count, line + groups * phases, 0.0f);
+    kernels::Lines().transpose(line, phases, groups, phases, to, places);
   }
 
   void Multiply(int64_t group, const packing::Strip& strip, const ForwardScratch& scratch) const {
@@ -130,11 +145,14 @@ class ForwardRun {
     operands.run_count = 1;
     operands.b_step = s_.cut_.lane_step;
     const packing::Asks asks(s_.output_channels_, panels_.count(), packing::AskTimes(run.terms));
-    for (int64_t i = 0; i < strip.pixels(); i += s_.lanes()) {
+    for (int64_t next = 0; next < strip.pixels(); next += s_.lanes()) {
+      // The last panel begins earlier where that fills its vectors; the results that it shares it writes again.
+      const int64_t vectors = base::CeilDiv(std::min(s_.lanes(), strip.pixels() - next), s_.tiles_.vector_lanes);
+      const int64_t i = std::max<int64_t>(0, std::min(next, strip.pixels() - vectors * s_.tiles_.vector_lanes));
       const int64_t count = std::min(s_.lanes(), strip.pixels() - i);
       float* const direct = count % s_.tiles_.vector_lanes == 0 ? result_.Direct(offset + i, 1) : nullptr;
       const bool here = direct != nullptr;
-      const kernels::GatherTiles& tiles = s_.tiles_.tiles[base::CeilDiv(count, int64_t{s_.tiles_.vector_lanes}) - 1];
+      const kernels::GatherTiles& tiles = s_.tiles_.tiles[vectors - 1];
       operands.b = scratch.columns + i;
       operands.result_offsets = places[here ? 0 : 1];
       for (int64_t p = 0; p < panels_.count(); p += operands.panels) {

@@ -81,7 +81,8 @@ ForwardScratch ForwardStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.slab = carver.Take<float>(cut_.slab_floats() + kernels::kLineSlack);
   scratch.columns = carver.Take<float>(columns() * cut_.lane_step);
   scratch.tile = carver.Take<float>(output_channels_ * lanes());
-  scratch.line = carver.Take<float>(sheets::LineFloats(cut_.positions) + kernels::kLineSlack);
+  const int64_t line = base::RoundUp(cut_.positions, cut_.row_floats / cut_.phase_floats);
+  scratch.line = carver.Take<float>(sheets::LineFloats(line) + kernels::kLineSlack);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }

@@ -38,12 +38,9 @@ TapSlab::TapSlab(const Geometry& g, int64_t strip_rows, int64_t strip_columns, i
       pitch_(Pitch(g, strip_columns, multiple)),
       residues_(g.stride[2]),
       channel_floats_(ChannelFloats(g, strip_rows, strip_columns, multiple)) {
-  for (int axis = 1; axis < 3; ++axis) {
-    reached_[axis].assign(static_cast<size_t>(g.stride[axis]), false);
-    for (int64_t k = 0; k < g.kernel[axis]; ++k) {
-      reached_[axis][static_cast<size_t>(k * g.dilation[axis] % g.stride[axis])] = true;
-    }
-  }
+  rows_reached_.assign(static_cast<size_t>(g.stride[1]), false);
+  for (int64_t k = 0; k < g.kernel[1]; ++k) rows_reached_[static_cast<size_t>(k * g.dilation[1] % g.stride[1])] = true;
+  for (int64_t r = 0; r < residues_; ++r) residue_offsets_.push_back(r * plane_floats());
 }
 
 void TapSlab::ListTaps(const Geometry& g, int64_t channels, int64_t* offsets) const {
@@ -73,7 +70,7 @@ void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const St
       const int64_t d = strip.depth * g.stride[0] - g.pad_begin[0] + kd * g.dilation[0];
       const int64_t offset = strip.image * strides[0] + (first_channel + c) * strides[1] + d * strides[2];
       for (int64_t residue = 0; residue < g.stride[1]; ++residue) {
-        if (!reached_[1][static_cast<size_t>(residue)]) continue;
+        if (!rows_reached_[static_cast<size_t>(residue)]) continue;
         float* to = slab + c * channel_floats_ + (kd * g.stride[1] + residue) * residues_ * plane;
         for (int64_t row = 0; row < rows; ++row, to += pitch_) {
           const int64_t h = first_h + row * g.stride[1] + residue;
@@ -99,10 +96,7 @@ void TapSlab::FillRow(const ConvProblem& problem, const LineReader& input, const
   if (low < high) FetchInput(input, step, offset + (first + low) * step, high - low, row + low);
   std::fill(row + high, row + length, 0.0f);
   if (residues_ == 2) return kernels::Lines().split_seconds(line, 0, 1, pitch_, to, to + plane);
-  for (int64_t r = 0; r < residues_ && residues_ > 1; ++r) {
-    if (!reached_[2][static_cast<size_t>(r)]) continue;
-    for (int64_t i = 0; i < pitch_; ++i) to[r * plane + i] = line[i * residues_ + r];
-  }
+  if (residues_ > 2) kernels::Lines().transpose(line, residues_, pitch_, residues_, to, residue_offsets_.data());
 }
 
 // Both residues of a stride of two: elements offset + i, low <= i < high, of a row, zeros elsewhere.

@@ -5,7 +5,6 @@
 #ifndef CANOPY_CONV_PACKING_TAP_SLAB_H_
 #define CANOPY_CONV_PACKING_TAP_SLAB_H_
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -46,7 +45,8 @@ class TapSlab {
   void FillPairs(const LineReader& input, int64_t offset, int64_t low, int64_t high, float* to) const;
 
   int64_t rows_ = 0, pitch_ = 0, residues_ = 1, channel_floats_ = 0;
-  std::array<std::vector<bool>, 3> reached_;  // residues of rows and positions that some tap meets
+  std::vector<bool> rows_reached_;        // residues of rows that some tap meets
+  std::vector<int64_t> residue_offsets_;  // of positions
 };
 
 }  // namespace canopy::conv::packing

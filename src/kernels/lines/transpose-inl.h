@@ -95,7 +95,7 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
   using V = hn::Vec<decltype(d)>;
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
   int64_t i = 0;
-  // The offsets of small kernels: a square of them would be nearly empty.
+  // The offsets of small kernels, the phases of a stride: a square of them would be nearly empty.
   if constexpr (TypeOf(kForm) == numerics::DType::kFloat32) {
     const auto store = [&](V v, int column) HWY_ATTR {
       hn::StoreU(cv::RoundVec<RoundingOf(kForm), false>(d, v), d, to + column_offsets[column] + i);
@@ -106,6 +106,14 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
       store(v0, 0);
       store(v1, 1);
       store(v2, 2);
+    }
+    for (; columns == 4 && step == 4 && i + kLanes <= rows; i += kLanes) {
+      V v0, v1, v2, v3;
+      hn::LoadInterleaved4(d, from + 4 * i, v0, v1, v2, v3);
+      store(v0, 0);
+      store(v1, 1);
+      store(v2, 2);
+      store(v3, 3);
     }
   }
   for (; i < rows; i += kLanes) {
