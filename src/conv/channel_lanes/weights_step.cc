@@ -32,6 +32,7 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
 constexpr double kEfficiencyOfFew = 0.45;  // up to kFew rows of a tile
 constexpr int64_t kFew = 4;
+constexpr double kManySums = 16;   // in spite of few rows
 constexpr double kSumsAtOnce = 8;  // with fewer, each waits for its last term
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAConvertedElem = 1.6;  // likewise
@@ -187,7 +188,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
       cut.groups > 1 ? static_cast<double>(lane_channels_) : lanes * static_cast<double>(cut.chunks);
   const double sums = static_cast<double>(std::min<int64_t>(row_channels_, cut.panels.most_rows())) *
                       static_cast<double>(cut.panels.panel_lanes() / cut.panels.vector_lanes());  // of a tile
-  const double efficiency = std::min(row_channels_ <= kFew ? kEfficiencyOfFew : kEfficiency,
+  const double efficiency = std::min(row_channels_ <= kFew && sums < kManySums ? kEfficiencyOfFew : kEfficiency,
                                      kEfficiency * std::clamp(sums / kSumsAtOnce, 1 / kSumsAtOnce, 1.0));
   cut.work =
       reach.products * term * rows * vectors / efficiency +

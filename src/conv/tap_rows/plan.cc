@@ -4,7 +4,7 @@
 namespace canopy::conv::tap_rows {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  return std::make_unique<WeightsStep>(problem, computation, ledger);
+  return std::make_unique<WeightsStep>(WithFullStrips(problem), computation, ledger);
 }
 
 }  // namespace canopy::conv::tap_rows

@@ -166,17 +166,20 @@ class WeightsRun {
   void TransposePixels(const Block& block, const Piece& piece, const WeightsScratch& scratch) const {
     const auto& strides = p_.output.strides;
     if (block.multiplied < block.columns) AddBiases(block, piece, scratch.tiles + block.multiplied * s_.lane_step_);
-    for (int64_t row = 0; row < piece.rows; ++row) {
+    // Rows that follow one another in memory are one.
+    const bool dense = strides[3] == piece.columns * strides[4];
+    const int64_t rows = dense ? 1 : piece.rows, columns = dense ? piece.rows * piece.columns : piece.columns;
+    for (int64_t row = 0; row < rows; ++row) {
       const int64_t offset = piece.offset + row * strides[3];
       if (!s_.transposes_) {
-        float* const to = scratch.pixels + row * piece.columns * s_.lane_step_;
-        output_.CopyRows(offset, strides[4], piece.columns, block.outputs, to, s_.lane_step_);
+        float* const to = scratch.pixels + row * columns * s_.lane_step_;
+        output_.CopyRows(offset, strides[4], columns, block.outputs, to, s_.lane_step_);
         continue;
       }
-      const int64_t* at = scratch.pixel_offsets + row * piece.columns;
-      if (output_.Transpose(offset, strides[1], block.outputs, piece.columns, scratch.pixels, at)) continue;
-      output_.CopyRows(offset, strides[1], block.outputs, piece.columns, scratch.rows, s_.piece_pixels());
-      kernels::Lines().transpose(scratch.rows, s_.piece_pixels(), block.outputs, piece.columns, scratch.pixels, at);
+      const int64_t* at = scratch.pixel_offsets + row * columns;
+      if (output_.Transpose(offset, strides[1], block.outputs, columns, scratch.pixels, at)) continue;
+      output_.CopyRows(offset, strides[1], block.outputs, columns, scratch.rows, s_.piece_pixels());
+      kernels::Lines().transpose(scratch.rows, s_.piece_pixels(), block.outputs, columns, scratch.pixels, at);
     }
   }
 
@@ -275,7 +278,8 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = segments_ > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial,
+  const ConvProblem served = WithFullStrips(problem);
+  WeightsRun(*this, served, buffers, ledger.FetchEach(workspace, scratch_handle_), partial,
              ledger.Fetch(workspace, flag_handle_))
       .Run();
 }

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "conv/elements.h"
 #include "conv/grid.h"
+#include "conv/packing/image_rows.h"
 #include "conv/packing/scratch.h"
 #include "conv/work.h"
 #include "exec/pool.h"
@@ -42,11 +44,22 @@ constexpr double kWorkAStoredElem = 4;  // of the result, once
 constexpr double kWorkAStoredRow = 30;  // likewise, of the kernel
 constexpr double kWorkAJob = 1500;
 
+// Strips under which rows of input are not read twice may be more.
+int64_t StripPixels(const Geometry& g) {
+  if (g.kernel[1] > 1) return kStripPixels;
+  return std::clamp(g.batch * Volume(g.output_size) / kEnoughJobs, kPiecePixels, kStripPixels);
+}
+
 }  // namespace
 
 int64_t SlabFloatsAChannel(const Geometry& g) {
   const packing::Strips strips(g, kStripPixels, 1);
   return packing::TapSlab::ChannelFloats(g, strips.rows(), strips.columns(), 1);
+}
+
+ConvProblem WithFullStrips(const ConvProblem& problem) {
+  const ConvProblem rows = packing::ImagesAsRows(problem);
+  return SlabFloatsAChannel(rows.geometry) <= kSlabFloats ? rows : problem;
 }
 
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
@@ -73,7 +86,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
 }
 
 void WeightsStep::Cut(const Geometry& g) {
-  strips_ = packing::Strips(g, kStripPixels, 1);
+  strips_ = packing::Strips(g, StripPixels(g), 1);
   piece_columns_ = base::PartSize(strips_.columns(), kPiecePixels);
   piece_rows_ = piece_columns_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), kPiecePixels / piece_columns_);
   slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), 1);
@@ -123,10 +136,14 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const double apart = step == 1                                     ? 0
                        : std::abs(step) < kernels::kMemoryLineFloats ? kWorkAStridedElem
                                                                      : kWorkALineAnElem;
+  // Rows that do not follow one another are transposed apart, by whole vectors of pixels.
+  const bool dense = problem.output.strides[3] == piece_columns_ * problem.output.strides[4];
+  const int64_t moved = transposes_ && !dense ? RoundUp(piece_columns_, tiles_.vector_lanes) : piece_columns_;
+  const double transposed = static_cast<double>(moved) / static_cast<double>(piece_columns_);
   work_ =
       pixels * vectors *
           (columns / kEfficiency +
-           static_cast<double>(input_blocks_) *
+           static_cast<double>(input_blocks_) * transposed *
                ((transposes_ ? kWorkATransposedVector : kWorkACopiedVector) + (plain ? 0 : kWorkAConvertedVector))) +
       pieces * vectors * columns * (kWorkATileVector + kWorkATileCall / (static_cast<double>(panel_vectors_) * rows)) +
       (sums_ ? static_cast<double>(output_channels_) *

@@ -24,6 +24,9 @@ inline constexpr int64_t kMostOutputs = 128;  // of a job: a piece of them takes
 // Of the input under a strip of output pixels.
 int64_t SlabFloatsAChannel(const Geometry& geometry);
 
+// The problem that a step is made for and runs: images of one row make strips of several rows.
+ConvProblem WithFullStrips(const ConvProblem& problem);
+
 // One thread's working memory.
 struct WeightsScratch {
   float* slab;              // then a plane of ones
