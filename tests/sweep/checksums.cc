@@ -28,6 +28,8 @@ constexpr const char* kNamed[] = {
     "conv_backward f16 n2 ci64 co96 in17x17 k3x3 p1x1 g2",
     "conv_backward n2 ci64 co128 in11x11 k3x3 p1x1 d3x3",
     "conv_backward n1 ci292 co12 in16x16 k3x3 p1x1",
+    // Both gradients from blocks of output, in pieces of a row.
+    "conv_backward n2 ci1 co130 in20000 k10 s5",
 };
 
 // Moves all views `shift` elements; what they hold stays that of `problem` as it was drawn.

@@ -37,6 +37,7 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
     return "there are more than 32 columns";
   if (std::max(g.stride[2], (g.kernel[2] - 1) * g.dilation[2]) > kMostSpread)
     return "the taps or the pixels lie far apart";
+  if (!problem.IsPlain(problem.output)) return "output is not read as it is";
   if (problem.output.strides[4] != 1) return "output pixels do not lie side by side";
   if (problem.weight.strides[4] != 1 || problem.weight.strides[1] != g.kernel[2]) {
     return "the weights of an output channel are not one run";

@@ -95,7 +95,7 @@ class JointRun {
         RunPiece(s_.PieceAt(g_, index), Partial(job), scratch);
       }
     });
-    Finish();
+    exec::ParallelFor(chunks(), serial, [&](int64_t chunk, int) { Finish(ChunkAt(chunk)); });
   }
 
   float* Partial(int64_t job) const { return partial_ + job * s_.partial_floats(); }
@@ -148,7 +148,7 @@ class JointRun {
     return piece.image * p_.output.strides[0] + chunk.first * p_.output.strides[1];
   }
 
-  // Pixels [from, end), read where they stand or converted.
+  // Pixels [from, end): where they stand, or copied without those that are not finite.
   Block BlockOf(const Piece& piece, const Chunk& chunk, int64_t from, int64_t end, const JointScratch& scratch) const {
     const int64_t offset = OutputOffset(piece, chunk), stride = p_.output.strides[1];
     const float* direct = output_.Direct(offset, 1);
@@ -233,18 +233,12 @@ class JointRun {
         call.vectors = 1;
         dots.dots[rows][count](call);
       }
+      // While the channels are in the L1.
       for (int64_t r = k; r < k + rows && s_.bias_ && !again_; ++r) {
         partial[r * s_.results() + s_.columns_] +=
-            BiasTerms(piece, chunk.first + r, begin, end, block.at + r * block.pitch);
+            kernels::Lines().sum(block.at + r * block.pitch + begin, end - begin);
       }
     }
-  }
-
-  // The sum of an output channel's pixels, of numbers of 32 bits as they lie in memory, not rounded.
-  float BiasTerms(const Piece& piece, int64_t channel, int64_t begin, int64_t end, const float* read) const {
-    const auto& strides = p_.output.strides;
-    if (p_.output.dtype != numerics::DType::kFloat32) return kernels::Lines().sum(read + begin, end - begin);
-    return output_.Sum(piece.image * strides[0] + channel * strides[1] + begin, end - begin);
   }
 
   // Adds the products to the input positions that they belong to, and stores the piece's.
@@ -271,15 +265,16 @@ class JointRun {
     }
   }
 
-  // Adds up the jobs' sums, in their order, and stores them.
-  void Finish() const {
-    float* sums = Partial(0);
+  // Adds up the jobs' sums of a chunk, in their order, and stores them.
+  void Finish(const Chunk& chunk) const {
+    const int64_t first = chunk.first * s_.results();
+    float* sums = Partial(0) + first;
     for (int64_t job = 1; job < s_.jobs_; ++job) {
-      const float* more = Partial(job);
-      for (int64_t i = 0; i < s_.partial_floats(); ++i) sums[i] += more[i];
+      const float* more = Partial(job) + first;
+      for (int64_t i = 0; i < chunk.outputs * s_.results(); ++i) sums[i] += more[i];
     }
     bool nonfinite = false;
-    for (int64_t k = 0; k < s_.outputs_; ++k, sums += s_.results()) {
+    for (int64_t k = chunk.first; k < chunk.first + chunk.outputs; ++k, sums += s_.results()) {
       nonfinite = nonfinite || kernels::Lines().any_nonfinite(sums, s_.columns_);
       StoreKernels(weight_result_, p_, k * p_.weight_result.strides[0], s_.inputs_, sums);
       if (s_.bias_ && !again_) StoreBias(p_, b_, k, sums[s_.columns_]);

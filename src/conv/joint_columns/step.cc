@@ -25,15 +25,15 @@ constexpr int64_t kSlabMultiple = 16;
 // In units of Step::Work.
 constexpr double kDataEfficiency = 0.85;
 constexpr double kWeightsEfficiency = 0.8;
-constexpr double kConvertedWork = 3;  // of a vector of output
-constexpr double kBiasWork = 1;       // likewise
+constexpr double kReadWork = 0.5;  // of a vector of output, by a tile of weights' sums
+constexpr double kBiasWork = 1;    // likewise, once
 constexpr double kTileWork = 80, kDotsWork = 60;
 constexpr double kSumWork = 3;     // of a vector of sums, once a block
 constexpr double kReduceWork = 8;  // likewise, once a piece
 constexpr double kAddedVector = 4;
 constexpr double kStoreWork = 3;  // of an input position
 constexpr double kWeightWork = 6;
-constexpr double kPieceWork = 3000;
+constexpr double kPieceWork = 5000;
 
 int64_t PiecePixels(const Geometry& g) { return RoundUp(base::PartSize(g.output_size[2], kPiecePixels), 16); }
 
@@ -44,10 +44,7 @@ int64_t SlabFloats(const Geometry& g) {
 }
 
 JointStep::JointStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
-    : bias_((computation & kBiasFromOutput) != 0),
-      plain_(problem.output.dtype == numerics::DType::kFloat32 &&
-             problem.rule.input_rounding == numerics::InputRounding::kNone),
-      tiles_(kernels::AllGatherTiles()) {
+    : bias_((computation & kBiasFromOutput) != 0), tiles_(kernels::AllGatherTiles()) {
   const Geometry& g = problem.geometry;
   inputs_ = g.input_channels;
   outputs_ = g.output_channels;
@@ -109,9 +106,10 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const kernels::DotsKernels& dots = kernels::Dots();
   int rows = kernels::kMostDotsRows;
   while (dots.most_columns[rows] == 0) --rows;
-  const double tiles = static_cast<double>(CeilDiv(outputs_, rows) * CeilDiv(columns_, dots.most_columns[rows]));
+  const int64_t a_row = CeilDiv(columns_, dots.most_columns[rows]);
+  const double tiles = static_cast<double>(CeilDiv(outputs_, rows) * a_row);
   const double row_panels = static_cast<double>(CeilDiv(columns_, tiles_.tiles[vectors_ - 1].most_rows));
-  const double read = columns / kWeightsEfficiency + (bias_ ? kBiasWork : 0) + (plain_ ? 0 : kConvertedWork);
+  const double read = columns / kWeightsEfficiency + static_cast<double>(a_row) * kReadWork + (bias_ ? kBiasWork : 0);
   return vectors * outputs * read +
          panels * static_cast<double>(vectors_) * scale * outputs * columns / kDataEfficiency +
          panels * chunks * row_panels * kTileWork + strips * tiles * kDotsWork +

@@ -35,7 +35,7 @@ struct Piece {
 struct JointScratch {
   float* slab;           // [input channel][residue][position]
   float* line;           // of the input, and of its gradient
-  float* block;          // [output channel][pixel], where output is not read in place
+  float* block;          // [output channel][pixel], where output is not finite
   float* ends;           // [output channel][lane]: pixels that fill no vector, then zeros
   float* products;       // [column][pixel from the piece's first]
   float* sums;           // [output channel of a block][column] vectors of lanes
@@ -67,8 +67,7 @@ class JointStep : public Step {
   int64_t partial_floats() const { return outputs_ * results(); }
   int64_t panel_lanes() const { return tiles_.tiles[vectors_ - 1].lanes; }
 
-  bool bias_;   // its gradient too
-  bool plain_;  // output is read where it stands
+  bool bias_;  // its gradient too
   kernels::GatherTilesList tiles_;
   int64_t inputs_ = 0, outputs_ = 0, columns_ = 0;
   int vectors_ = 1;                // of a panel of pixels
