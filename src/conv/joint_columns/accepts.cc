@@ -31,7 +31,7 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   const Geometry& g = problem.geometry;
   if (!OneRow(g)) return "images have several rows";
   if (g.groups != 1) return "there are groups";
-  if (g.output_size[2] <= 0 || g.input_size[2] <= 0) return "there is no output or no input";
+  if (g.batch == 0 || g.output_size[2] <= 0 || g.input_size[2] <= 0) return "there is no output or no input";
   if (g.input_channels == 0 || g.output_channels == 0 || g.kernel[2] == 0) return "there is nothing to sum";
   if (g.kernel[2] > kMostColumns || g.input_channels > kMostColumns / g.kernel[2])
     return "there are more than 32 columns";

@@ -19,7 +19,8 @@ using base::RoundUp;
 constexpr int64_t kPiecePixels = 1600;
 constexpr int64_t kStripPixels = 800;  // with kChunk: 200 KiB of a 1 MiB L2
 constexpr int64_t kChunk = 64;         // as many pages as the processor looks ahead in
-constexpr int64_t kMostJobs = 16;
+constexpr int64_t kEnoughJobs = 16;
+constexpr int64_t kMostPieces = 256;  // of a job: its sums meet as many terms
 constexpr int64_t kSlabMultiple = 16;
 
 // In units of Step::Work.
@@ -76,7 +77,7 @@ void JointStep::Cut(const Geometry& g) {
   int64_t positions = (piece_ + 2 * reach_ + 1) * g.stride[2];
   for (const Piece& piece : ends) positions = std::max(positions, piece.high - piece.origin);
   phase_floats_ = RoundUp(CeilDiv(positions, g.stride[2]) + 1, 16);
-  jobs_ = std::clamp<int64_t>(pieces(g), 1, kMostJobs);
+  jobs_ = std::min(pieces(g), std::max(kEnoughJobs, CeilDiv(pieces(g), kMostPieces)));
 }
 
 Piece JointStep::PieceAt(const Geometry& g, int64_t index) const {
