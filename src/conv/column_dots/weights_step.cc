@@ -101,8 +101,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
 void WeightsStep::Cut(const Geometry& g) {
   strips_ = CutStrips(g);
   slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), kSlabMultiple);
-  rows_ = kernels::kMostDotsRows;
-  while (kernels::Dots().most_columns[rows_] == 0) --rows_;
+  rows_ = kernels::Dots().most_rows();
   // A pixel has an element of each of the tile's output channels, and one in each plane of the slab.
   const int64_t planes = inputs_ * g.kernel[0] * g.stride[1] * g.stride[2];
   const int64_t beside = planes * (slab_.rows() - strips_.rows()) * slab_.pitch();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "conv/joint_columns/step.h"
+#include "conv/packing/image_rows.h"
 
 namespace canopy::conv::joint_columns {
 namespace {
@@ -13,15 +14,6 @@ constexpr int64_t kMostColumns = 32;
 constexpr int64_t kMostSpread = 256;  // of taps, and of pixels
 constexpr int64_t kMostSlabFloats = 64 << 10;
 
-bool OneRow(const Geometry& g) {
-  for (int axis = 0; axis < 2; ++axis) {
-    if (g.input_size[axis] != 1 || g.output_size[axis] != 1 || g.kernel[axis] != 1 || g.pad_begin[axis] != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
@@ -29,7 +21,7 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if ((computation & ~kBiasFromOutput) != kBoth) return "it computes data and weight gradients together only";
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;
-  if (!OneRow(g)) return "images have several rows";
+  if (!packing::IsOneRow(g)) return "images have several rows";
   if (g.groups != 1) return "there are groups";
   if (g.batch == 0 || g.output_size[2] <= 0 || g.input_size[2] <= 0) return "there is no output or no input";
   if (g.input_channels == 0 || g.output_channels == 0 || g.kernel[2] == 0) return "there is nothing to sum";

@@ -208,8 +208,7 @@ class JointRun {
                  const JointScratch& scratch) const {
     const kernels::DotsKernels& dots = kernels::Dots();
     const int64_t whole = (end - begin) / s_.lanes_ * s_.lanes_, rest = end - begin - whole;
-    int most = kernels::kMostDotsRows;
-    while (dots.most_columns[most] == 0) --most;
+    const int most = dots.most_rows();
     if (rest > 0) CopyEnds(block, begin + whole, rest, chunk.outputs, s_.lanes_, scratch.ends);
     kernels::DotsCall call{};
     call.sums_row = s_.columns_ * s_.lanes_;

@@ -105,8 +105,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const double panels = all * static_cast<double>(CeilDiv(a_piece + reach_, panel_lanes()));
   const double strips = all * static_cast<double>(CeilDiv(a_piece, strip_));
   const kernels::DotsKernels& dots = kernels::Dots();
-  int rows = kernels::kMostDotsRows;
-  while (dots.most_columns[rows] == 0) --rows;
+  const int rows = dots.most_rows();
   const int64_t a_row = CeilDiv(columns_, dots.most_columns[rows]);
   const double tiles = static_cast<double>(CeilDiv(outputs_, rows) * a_row);
   const double row_panels = static_cast<double>(CeilDiv(columns_, tiles_.tiles[vectors_ - 1].most_rows));

@@ -7,13 +7,20 @@
 
 namespace canopy::conv::packing {
 
+// Whether an image is one row, of which the kernel meets nothing else.
+inline bool IsOneRow(const Geometry& g) {
+  for (int axis = 0; axis < 2; ++axis) {
+    if (g.input_size[axis] != 1 || g.output_size[axis] != 1 || g.kernel[axis] != 1 || g.pad_begin[axis] != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The problem with its batch as the height of one image, or as it is where images are higher or deeper than a row.
 inline ConvProblem ImagesAsRows(ConvProblem problem) {
   Geometry& g = problem.geometry;
-  for (int axis = 0; axis < 2; ++axis) {
-    const bool one = g.input_size[axis] == 1 && g.output_size[axis] == 1 && g.kernel[axis] == 1;
-    if (!one || g.pad_begin[axis] != 0) return problem;
-  }
+  if (!IsOneRow(g)) return problem;
   g.input_size[1] = g.output_size[1] = g.batch;
   g.stride[1] = 1;
   g.batch = 1;

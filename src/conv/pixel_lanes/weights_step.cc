@@ -108,8 +108,7 @@ void WeightsStep::ListOffsets() {
 
 void WeightsStep::ListTiles(int64_t taps) {
   const kernels::DotsKernels& kernels = kernels::Dots();
-  int64_t most = kernels::kMostDotsRows;
-  while (kernels.most_columns[most] == 0) --most;
+  const int64_t most = kernels.most_rows();
   const int64_t row_tiles = base::CeilDiv(results_, most);
   const int64_t all = sources_ * taps, columns_most = kernels.most_columns[base::CeilDiv(results_, row_tiles)];
   const int64_t column_tiles = base::CeilDiv(all, columns_most), count = row_tiles * column_tiles;

@@ -35,13 +35,6 @@ constexpr double kWorkACall = 70;
 int64_t Few(const Geometry& g) { return std::min(g.group_input_channels(), g.group_output_channels()); }
 int64_t Many(const Geometry& g) { return std::max(g.group_input_channels(), g.group_output_channels()); }
 
-// Of a kernel call.
-int64_t MostRows() {
-  int64_t rows = kernels::kMostDotsRows;
-  while (kernels::Dots().most_columns[rows] == 0) --rows;
-  return rows;
-}
-
 }  // namespace
 
 bool DotWeightsStep::Serves(const ConvProblem& problem) {
@@ -61,7 +54,7 @@ DotWeightsStep::DotWeightsStep(const ConvProblem& problem, plan::WorkspaceLedger
   outputs_are_rows_ = g.group_output_channels() < g.group_input_channels();
   rows_ = Few(g);
   columns_ = Many(g);
-  const int64_t tiles = CeilDiv(rows_, MostRows());
+  const int64_t tiles = CeilDiv(rows_, kernels::Dots().most_rows());
   tile_ = CeilDiv(rows_, tiles);
   block_ = kernels::Dots().most_columns[tile_];
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];

@@ -42,6 +42,12 @@ struct DotsKernels {
   DotsFn dots[kMostDotsRows + 1][kMostDotsColumns + 1];
   int most_columns[kMostDotsRows + 1];  // by rows; 0: no kernels of so many
 
+  int most_rows() const {
+    int rows = kMostDotsRows;
+    while (most_columns[rows] == 0) --rows;
+    return rows;
+  }
+
   // sums[i] = the sum of the lanes of vector i, 0 <= i < count, by a fixed tree.
   void (*reduce)(const float* vectors, int64_t count, float* sums);
 };
