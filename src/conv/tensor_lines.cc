@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/checked_math.h"
+
 namespace canopy::conv {
 namespace {
 
@@ -190,6 +192,23 @@ void LineWriter::Store(int64_t offset, const kernels::Segment* segments, int64_t
         ConvertAndScatter<uint8_t>(from, segment.count, step, store_row_, to);
     }
   }
+}
+
+void LineWriter::StorePhases(int64_t offset, int64_t step, const float* lines, int64_t apart, int64_t phases,
+                             int64_t first, int64_t count, float* line) const {
+  const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
+  if (phases == 1) return Store(offset, &whole, 1, step, lines + first);
+  const int64_t skipped = first % phases;
+  lines += first / phases;
+  float* direct = Direct(offset, step);
+  if (direct != nullptr && count % phases == 0 && (skipped == 0 || phases == 2)) {
+    // Of two phases the second comes first then, one behind which the other is.
+    kernels::Lines().interleave(lines + skipped * apart, skipped == 0 ? apart : 1 - apart, phases, count / phases,
+                                direct);
+    return;
+  }
+  kernels::Lines().interleave(lines, apart, phases, base::CeilDiv(skipped + count, phases), line);
+  Store(offset, &whole, 1, step, line + skipped);
 }
 
 void LineWriter::StoreSeconds(int64_t offset, const float* line, int64_t count, int64_t length) const {

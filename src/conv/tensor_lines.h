@@ -121,6 +121,12 @@ class LineWriter {
   void Store(int64_t offset, const kernels::Segment* segments, int64_t segment_count, int64_t step,
              const float* line) const;
 
+  // Element offset + i * step = the number `first + i` of lines that hold every phases-th in turn, rounded once, 0 <= i
+  // < count: number n is lines[n % phases * apart + n / phases]. `line` has room for first % phases + count numbers,
+  // rounded up to the phases, and kernels::kLineSlack of slack; of one phase it has none.
+  void StorePhases(int64_t offset, int64_t step, const float* lines, int64_t apart, int64_t phases, int64_t first,
+                   int64_t count, float* line) const;
+
   // Of types of 2 bytes: element offset + 2 * i = line[i], 0 <= i < count, rounded once, and 0 elsewhere in [offset,
   // offset + length); length > 2 * (count - 1).
   void StoreSeconds(int64_t offset, const float* line, int64_t count, int64_t length) const;

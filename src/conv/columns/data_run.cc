@@ -201,28 +201,13 @@ class DataRun {
           const int64_t number = s_.pieces_.ReachedRow(1, h);
           const int64_t at = depth < 0 || number < 0 ? s_.block_ * depths * rows : (c * depths + depth) * rows + number;
           const float* row = scratch.sums + at * s_.row_floats_;
-          StoreRow(piece.image * strides[0] + (first_channel + c) * strides[1] + (piece.low[0] + d) * strides[2] +
-                       (piece.low[1] + h) * strides[3] + piece.low[2] * strides[4],
-                   row, skipped, size[2], scratch.line);
+          result_.StorePhases(piece.image * strides[0] + (first_channel + c) * strides[1] +
+                                  (piece.low[0] + d) * strides[2] + (piece.low[1] + h) * strides[3] +
+                                  piece.low[2] * strides[4],
+                              strides[4], row, s_.phase_floats_, g.stride[2], skipped, size[2], scratch.line);
         }
       }
     }
-  }
-
-  // One row of sums, without what lies before the piece.
-  void StoreRow(int64_t offset, const float* row, int64_t skipped, int64_t count, float* line) const {
-    const int64_t phases = p_.geometry.stride[2], step = p_.input_result.strides[4];
-    float* direct = result_.Direct(offset, step);
-    const int64_t first = skipped % phases, floats = s_.phase_floats_;
-    if (phases > 1 && direct != nullptr && count % phases == 0 && (first == 0 || phases == 2)) {
-      // Of two phases the second comes first then, one behind which the other is.
-      kernels::Lines().interleave(row + skipped / phases + first * floats, first == 0 ? floats : 1 - floats, phases,
-                                  count / phases, direct);
-      return;
-    }
-    if (phases > 1) kernels::Lines().interleave(row, s_.phase_floats_, phases, s_.phase_floats_, line);
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
-    result_.Store(offset, &whole, 1, step, (phases > 1 ? line : row) + skipped);
   }
 
   const DataStep& s_;

@@ -252,15 +252,10 @@ class JointRun {
                               scratch.phases + last, scratch.sum_offsets);
     if (piece.low >= piece.high) return;
     const auto& strides = p_.input_result.strides;
-    const kernels::Segment whole{0, 0, static_cast<int32_t>(piece.high - piece.low)};
     for (int64_t c = 0; c < s_.inputs_; ++c) {
-      const float* row = scratch.phases + c * channel;
-      if (stride > 1) {
-        kernels::Lines().interleave(row, s_.phase_floats_, stride, s_.phase_floats_, scratch.line);
-        row = scratch.line;
-      }
-      input_result_.Store(piece.image * strides[0] + c * strides[1] + piece.low * strides[4], &whole, 1, strides[4],
-                          row + piece.low - piece.origin);
+      input_result_.StorePhases(piece.image * strides[0] + c * strides[1] + piece.low * strides[4], strides[4],
+                                scratch.phases + c * channel, s_.phase_floats_, stride, piece.low - piece.origin,
+                                piece.high - piece.low, scratch.line);
     }
   }
 

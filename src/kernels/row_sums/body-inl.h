@@ -95,11 +95,13 @@ void SumRows(const RowSumsCall& call) {
   const Element *source = static_cast<const Element*>(call.source), *ahead = static_cast<const Element*>(call.ahead);
   const float* weights = call.weights;
   for (int64_t k = 0; k < call.sources; ++k, source += source_channel, ahead += source_channel) {
-    const Element* line = ahead;
+    if (call.asks) {
+      const Element* line = ahead;
 #pragma GCC unroll 8
-    for (int r = 0; r < kRows; ++r, line += source_row) {
-      __builtin_prefetch(line, 0, 3);
-      __builtin_prefetch(line + kRowLanes, 0, 3);
+      for (int r = 0; r < kRows; ++r, line += source_row) {
+        __builtin_prefetch(line, 0, 3);
+        __builtin_prefetch(line + kRowLanes, 0, 3);
+      }
     }
     for (int64_t j = 0; j < columns; ++j) {
       RowVec factor[kTaps][kChannels];

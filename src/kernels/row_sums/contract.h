@@ -29,6 +29,7 @@ struct RowSumsCall {
   // next one of each. Memory may leave a request unheard, so that calls of neighbouring vectors ask for each twice.
   // A hint: any address will do.
   const void* ahead;
+  bool asks;  // whether it is brought
 };
 
 using RowSumsFn = void (*)(const RowSumsCall& call);

@@ -55,6 +55,7 @@ class Field {
     source_ = Elements(form, source);
     call.source = source_.data() + kFirst * source_.size();
     call.ahead = source_.data();
+    call.asks = true;
   }
 
   bool Present(int64_t row, int64_t lane) const {
