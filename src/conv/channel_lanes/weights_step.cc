@@ -7,6 +7,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/channel_lanes/reach.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -37,8 +38,9 @@ constexpr double kSumsAtOnce = 8;  // with fewer, each waits for its last term
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkAConvertedElem = 1.6;  // likewise
 constexpr double kWorkAPairedElem = 2.5;     // likewise
+constexpr double kWorkAFarElem = 0.6;        // more from memory
 constexpr double kWorkAPickedElem = 8;       // more where elements of input lie apart
-constexpr double kWorkAPlacedElem = 1.2;     // more where they are parted by the stride's phases
+constexpr double kWorkAPlacedElem = 0.8;     // more where they are parted by the stride's phases
 constexpr double kWorkAStore = 1;
 constexpr double kWorkATurnedStore = 0.8;  // more
 constexpr double kWorkAPartial = 1;        // adding one element of a partial result
@@ -64,6 +66,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   slab_elem_ = dot_rate_ > 0                                       ? kWorkAPairedElem
                : problem.output.dtype == numerics::DType::kFloat32 ? kWorkASlabElem
                                                                    : kWorkAConvertedElem;
+  if (OutgrowsCaches(problem, kBackwardWeights)) slab_elem_ += kWorkAFarElem;
   ChooseLanes(g);
   ChooseCut(g);
   ShareOut(g);

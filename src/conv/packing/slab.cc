@@ -123,13 +123,16 @@ class Loader {
       row_ *= rows_;
       rows_ = 1;
     }
+    // Lines of whole rows place their pixels alike.
+    const int64_t columns = s_.axes[2].count;
+    line_ = columns <= kLine ? kLine / columns * columns : kLine;
     by_channels_ = operand.strides[1] == 1 && step_ != 1 && s_.channels > 1;
     // Rows that are picked anyway may lie anywhere.
     if (!by_channels_ && step_ != 1) together_ = std::clamp<int64_t>(kLine / row_, 1, rows_);
   }
 
   void Run() {
-    if (!by_channels_ && row_ <= kLine) ListPixels(0, together_ * row_);
+    if (!by_channels_) ListPixels(0, std::min(line_, together_ * row_));
     for (int64_t n = 0; n < s_.images; ++n) {
       elements_.TakeImage(n);
       for (int64_t d = 0; d < s_.axes[0].count; ++d) {
@@ -154,8 +157,30 @@ class Loader {
     const int64_t columns = s_.axes[2].count;
     return (s_.phases == 1 ? i : i / columns * columns + s_.Column(i % columns)) * s_.images * s_.panel;
   }
+  // Of pixels `first` to `first + count`. Each of a row's is found from the one before: divisions take longer than all
+  // else here.
   void ListPixels(int64_t first, int64_t count) const {
-    for (int64_t i = 0; i < count; ++i) scratch_.offsets[i] = Place(first + i);
+    const int64_t apart = s_.images * s_.panel, columns = s_.axes[2].count, phases = s_.phases;
+    int64_t* offsets = scratch_.offsets;
+    if (phases == 1) {
+      for (int64_t i = 0; i < count; ++i) offsets[i] = (first + i) * apart;
+      return;
+    }
+    const int64_t least = columns / phases, longer = columns % phases;  // of a phase; phases of one more
+    int64_t phase = first % columns % phases, in_phase = first % columns / phases, w = first % columns;
+    int64_t row = first - w, begin = phase * least + std::min(phase, longer);
+    for (int64_t i = 0; i < count; ++i) {
+      offsets[i] = (row + begin + in_phase) * apart;
+      begin += least + (phase < longer ? 1 : 0);
+      if (++phase == phases) {
+        phase = begin = 0;
+        ++in_phase;
+      }
+      if (++w == columns) {
+        row += columns;
+        w = phase = in_phase = begin = 0;
+      }
+    }
   }
 
   // One row of pixels: `to` is its first pixel in panel 0. All panels of a pixel together: its channels lie side by
@@ -172,13 +197,15 @@ class Loader {
   }
 
   void LoadPixelLines(int64_t offset, int64_t rows, float* to) const {
-    for (int64_t first = 0; first < row_; first += kLine) {
-      const Grid grid{s_.axes[1].step * operand_.strides[3], rows, step_, std::min(kLine, row_ - first)};
-      if (row_ > kLine) ListPixels(first, grid.columns);
+    const bool alike = line_ % s_.axes[2].count == 0;
+    for (int64_t first = 0; first < row_; first += line_) {
+      const Grid grid{s_.axes[1].step * operand_.strides[3], rows, step_, std::min(line_, row_ - first)};
+      if (!alike && row_ > line_) ListPixels(first, grid.columns);
+      float* const line = alike ? to + first * s_.images * s_.panel : to;
       for (int64_t c = 0; c < elements_.count();) {
         const int64_t in_panel = c % s_.panel;
         const int64_t lines = std::min({kLines, elements_.count() - c, s_.panel - in_panel});
-        float* at = to + c / s_.panel * s_.PanelFloats() + in_panel;
+        float* at = line + c / s_.panel * s_.PanelFloats() + in_panel;
         TransposeLines(offset + first * step_, c, lines, grid, at);
         c += lines;
       }
@@ -200,7 +227,8 @@ class Loader {
   const SlabScratch& scratch_;
   float* slab_;
   int64_t step_ = 1, row_ = 0, rows_ = 0;  // elements from pixel to pixel; pixels of a row; rows of a depth
-  int64_t together_ = 1;                   // rows of a line
+  int64_t together_ = 1;                   // rows of a line, if they do not follow one another
+  int64_t line_ = kLine;                   // pixels of a line of a row, at most
   bool by_channels_ = false;               // lines of channels, else of pixels
 };
 

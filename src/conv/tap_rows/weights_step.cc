@@ -9,6 +9,7 @@
 #include "conv/grid.h"
 #include "conv/packing/image_rows.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/lines/contract.h"
@@ -29,7 +30,9 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.93;           // of the tiles
-constexpr double kWorkATransposedVector = 19;  // of output: channels often lie in the same sets of the L1
+constexpr double kEfficiencyOfOne = 0.75;      // likewise, of one vector: every multiply-add has a load
+constexpr double kWorkATransposedVector = 12;  // of output: channels often lie in the same sets of the L1
+constexpr double kWorkAFarVector = 7;          // more from memory
 constexpr double kWorkACopiedVector = 4;       // likewise, where they lie side by side
 constexpr double kWorkAConvertedVector = 3;
 constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
@@ -130,6 +133,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const double rows = static_cast<double>(tiles_.tiles[panel_vectors_ - 1].most_rows);
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
+  const double far = OutgrowsCaches(problem, kBackwardWeights) ? kWorkAFarVector : 0;
   const double slab_rows =
       static_cast<double>(input_channels_ * output_blocks_ * g.kernel[0] * g.stride[1] * slab_.rows());
   const int64_t step = problem.input.strides[4];
@@ -142,9 +146,10 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   const double transposed = static_cast<double>(moved) / static_cast<double>(piece_columns_);
   work_ =
       pixels * vectors *
-          (columns / kEfficiency +
+          (columns / (panel_vectors_ == 1 ? kEfficiencyOfOne : kEfficiency) +
            static_cast<double>(input_blocks_) * transposed *
-               ((transposes_ ? kWorkATransposedVector : kWorkACopiedVector) + (plain ? 0 : kWorkAConvertedVector))) +
+               ((transposes_ ? kWorkATransposedVector : kWorkACopiedVector) + far +
+                (plain ? 0 : kWorkAConvertedVector))) +
       pieces * vectors * columns * (kWorkATileVector + kWorkATileCall / (static_cast<double>(panel_vectors_) * rows)) +
       (sums_ ? static_cast<double>(output_channels_) *
                    (pixels * kWorkASummedElem + pixels / static_cast<double>(piece_columns_) * kWorkASummedRow)

@@ -31,7 +31,8 @@ constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
 enum Way { kTogether, kTogetherWithAllOutputs, kApart };
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.92;  // of the products
+constexpr double kEfficiency = 0.92;       // of the products
+constexpr double kEfficiencyOfOne = 0.75;  // likewise, of one vector: every multiply-add has a load
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkASum = 4;  // adding a vector of products
 constexpr double kWorkATileCall = 60;
@@ -200,7 +201,8 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
                        static_cast<double>(cut.lanes.panel_lanes());
   const double pairs_of_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel)) *
                                  std::ceil(vectors * kVector / static_cast<double>(cut.lanes.panel_lanes()));
-  const double products = points * channels * vectors * (pairs / kEfficiency + sums * kWorkASum) +
+  const double efficiency = cut.lanes.panel_lanes() > kVector ? kEfficiency : kEfficiencyOfOne;
+  const double products = points * channels * vectors * (pairs / efficiency + sums * kWorkASum) +
                           calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint +
                           static_cast<double>(cut.band_outputs * shape_.points()) * kWorkAListedPoint;
   const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
