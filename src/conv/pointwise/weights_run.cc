@@ -45,10 +45,7 @@ class WeightsRun {
     };
     const packing::CommonNumbers::Run lanes(s_.lanes_, ledger, workspace, load);
     lanes.Begin(serial);
-    // Where blocks are not alike, threads take whole segments of all of them, if those are.
-    const int64_t lane_channels = s_.cut_.outputs_are_lanes ? s_.output_channels_ : s_.input_channels_;
-    const bool by_segments = lane_channels % s_.cut_.panels.block_lanes() != 0 && segments % exec::ThreadCount() == 0 &&
-                             s_.pieces_.count() == segments * s_.cut_.segment_pieces;
+    const bool by_segments = s_.BySegments(s_.cut_);
     exec::ParallelFor(blocks * segments, serial, [&](int64_t index, int worker) {
       WeightsScratch scratch = ScratchOf(worker);
       scratch.all_lanes = lanes.Of(worker);

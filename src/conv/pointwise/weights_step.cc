@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
@@ -46,6 +47,10 @@ constexpr double kWorkATileVector = 2;    // adding to one vector of a result
 constexpr double kWorkAFarVector = 3;     // that is not in the L2
 constexpr double kWorkATileCall = 60;
 
+constexpr int64_t kLeastSharedRows = 128;  // where jobs are too few for the threads
+constexpr int64_t kManyJobsAThread = 16;
+constexpr double kWorthwhile = 0.955;  // another cut for the threads' sake takes so much of the time at most
+
 constexpr double kUnevenness = 0.25;  // of a job: what a thread, if there are several, waits for another at the end
 
 }  // namespace
@@ -62,10 +67,12 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                    problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
   const int64_t most = kPieceTerms * a_term();
+  batch_ = g.batch;
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(most / plane, 1, std::max<int64_t>(1, g.batch));
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] * a_term() <= most;
   pieces_ = {CeilDiv(g.batch, images_), plane, most, whole_rows ? g.output_size[2] * a_term() : 16};
   cut_ = ChooseCut(g);
+  ShareOut(g);
   const Operand& rows = cut_.outputs_are_lanes ? problem.input : problem.output;
   crowded_ = rows_in_place_ && images_ == 1 &&
              packing::CrowdASet(kernels::GatherTiles::kMostRows, packing::Flat(rows).strides[1]);
@@ -89,23 +96,75 @@ double WeightsStep::WithWaiting(const Cut& cut, int64_t groups) {
   return cut.work < kSerialWork ? cut.work : cut.work * (1 + kUnevenness / jobs);
 }
 
-WeightsStep::Cut WeightsStep::ChooseCut(const Geometry& g) const {
-  Cut best;
+template <class Visit>
+void WeightsStep::ForCuts(const Geometry& g, int64_t least_rows, const Visit& visit) const {
   const int64_t most_of_all = rows_in_place_ ? kMostLanes : kMostLanesOfCopies;
   const int64_t most_sums = rows_in_place_ ? kMostSums : kMostSumsOfCopies;
   for (const bool outputs_are_lanes : {false, true}) {
     if (outputs_are_lanes && unfolded_) continue;
     for (const int64_t wide : kWidths) {
-      for (int64_t most_rows = kLeastRows; most_rows <= kMostRows; most_rows *= 2) {
+      for (int64_t most_rows = least_rows; most_rows <= kMostRows; most_rows *= 2) {
         for (int64_t most_lanes = kLeastLanes; most_lanes <= most_of_all; most_lanes *= 2) {
-          if (most_rows * most_lanes > most_sums) continue;
-          const Cut other = MakeCut(g, outputs_are_lanes, most_rows, {most_lanes, wide});
-          if (best.blocks == 0 || WithWaiting(other, g.groups) < WithWaiting(best, g.groups)) best = other;
+          if (most_rows * most_lanes <= most_sums) visit(MakeCut(g, outputs_are_lanes, most_rows, {most_lanes, wide}));
         }
       }
     }
   }
+}
+
+WeightsStep::Cut WeightsStep::ChooseCut(const Geometry& g) const {
+  Cut best;
+  ForCuts(g, kLeastRows, [&](const Cut& other) {
+    if (best.blocks == 0 || WithWaiting(other, g.groups) < WithWaiting(best, g.groups)) best = other;
+  });
   return best;
+}
+
+// The cut of the same sums that this many threads finish first. The work that algorithms are compared by stays that of
+// the best cut: it must not depend on the threads.
+void WeightsStep::ShareOut(const Geometry& g) {
+  const Cut whole = cut_;
+  if (exec::ThreadCount() == 1 || whole.work < kSerialWork || pieces_.count() == 0) return;
+  double best = Time(whole, g.groups) * kWorthwhile;
+  ForCuts(g, kLeastSharedRows, [&](const Cut& other) {
+    if (other.segments != whole.segments || other.segment_pieces != whole.segment_pieces) return;
+    if (const double time = Time(other, g.groups); time < best) {
+      best = time;
+      cut_ = other;
+    }
+  });
+  cut_.work = whole.work;
+}
+
+double WeightsStep::Time(const Cut& cut, int64_t groups) const {
+  const int64_t threads = exec::ThreadCount(), blocks = cut.jobs(groups), jobs = blocks * cut.segments;
+  if (jobs > kManyJobsAThread * threads) return cut.work / static_cast<double>(threads);
+  // Whoever is first done takes the next, in the order of WeightsRun.
+  std::vector<int64_t> busy(static_cast<size_t>(threads), 0);
+  const bool by_segments = BySegments(cut);
+  int64_t all = 0;
+  for (int64_t job = 0; job < jobs; ++job) {
+    const int64_t size =
+        by_segments ? SizeOf(cut, job % blocks, job / blocks) : SizeOf(cut, job / cut.segments, job % cut.segments);
+    *std::min_element(busy.begin(), busy.end()) += size;
+    all += size;
+  }
+  return cut.work * static_cast<double>(*std::max_element(busy.begin(), busy.end())) / static_cast<double>(all);
+}
+
+int64_t WeightsStep::SizeOf(const Cut& cut, int64_t block, int64_t segment) const {
+  const int64_t lane_blocks = cut.panels.blocks(), first = block / lane_blocks % cut.blocks * cut.block;
+  const int64_t rows = std::min(cut.block, cut.row_channels - first);
+  const int64_t lanes = base::RoundUp(cut.panels.channels(block % lane_blocks), int64_t{cut.panels.vector_lanes()});
+  // Images where a piece is several, else pieces.
+  const int64_t all = images_ > 1 ? batch_ : pieces_.count(), most = cut.segment_pieces * images_;
+  return rows * lanes * std::min(most, all - segment * most);
+}
+
+bool WeightsStep::BySegments(const Cut& cut) const {
+  const int64_t lane_channels = cut.outputs_are_lanes ? output_channels_ : input_channels_;
+  return lane_channels % cut.panels.block_lanes() != 0 && cut.segments % exec::ThreadCount() == 0 &&
+         pieces_.count() == cut.segments * cut.segment_pieces;
 }
 
 WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes, int64_t most_rows,

@@ -58,7 +58,14 @@ class WeightsStep : public Step {
     int64_t most, wide;  // channels of a block, about; vectors of a panel
   };
 
+  template <class Visit>
+  void ForCuts(const Geometry& geometry, int64_t least_rows, const Visit& visit) const;
   Cut ChooseCut(const Geometry& geometry) const;
+  void ShareOut(const Geometry& geometry);
+  double Time(const Cut& cut, int64_t groups) const;  // of a cut, until the last of the threads is done
+  int64_t SizeOf(const Cut& cut, int64_t block, int64_t segment) const;  // of a job, beside others
+  // Whether threads take whole segments of all blocks, for these are not alike, but segments are.
+  bool BySegments(const Cut& cut) const;
   // Work of a cut, and what threads wait for one another where jobs are few.
   static double WithWaiting(const Cut& cut, int64_t groups);
   Cut MakeCut(const Geometry& geometry, bool outputs_are_lanes, int64_t most_rows, const LaneSizes& lanes) const;
@@ -76,6 +83,7 @@ class WeightsStep : public Step {
   bool crowded_ = false;                              // but for tiles of many rows, whose lines share a set
   bool unfolded_ = false;                             // the input is
   Unfolded input_;
+  int64_t batch_ = 0;
   int64_t images_ = 1;      // of a piece: several small planes, or a part of one
   packing::Pieces pieces_;  // of every images_-th plane
   Cut cut_;
