@@ -42,6 +42,10 @@ std::string_view AcceptsWeights(const ConvProblem& problem) {
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (computation == kBackwardWeights) return AcceptsWeights(problem);
+  if (computation == (kBackwardWeights | kBiasFromOutput)) {
+    const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
+    return rounds ? "the bias gradient is not rounded" : AcceptsWeights(problem);
+  }
   if (computation != kForward && computation != kBackwardData) return "it sums no products";
   const Geometry& g = problem.geometry;
   const bool forward = computation == kForward;

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/checked_math.h"
+#include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/pixel_lanes/weights_step.h"
 #include "conv/sheets/sheet.h"
@@ -30,12 +31,14 @@ class WeightsRun {
         scratch_(scratch),
         input_(b_.input, p_.input, p_.rule),
         output_(b_.output, p_.output, p_.rule),
+        bias_(s_.bias_),
         result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         nonfinite_(new (flag) std::atomic<int>(0)) {}
 
   void Run() {
     const bool serial = s_.work_ < kSerialWork;
     const auto take_finite = [this] {
+      bias_ = false;  // it is right already
       input_.TakeFiniteOnly();
       output_.TakeFiniteOnly();
     };
@@ -45,7 +48,7 @@ class WeightsRun {
 
  private:
   struct Scratch {
-    float *outputs, *inputs, *sums, *line;
+    float *outputs, *inputs, *sums, *line, *bias;
   };
   struct Sheet {
     int64_t group, first_image, images, depth, first_row, rows;
@@ -66,6 +69,7 @@ class WeightsRun {
       scratch.inputs = scratch.outputs + s_.results_ * s_.output_floats_;
       scratch.sums = scratch.inputs + s_.sources_ * s_.ResidueSheets() * s_.input_floats_;
       scratch.line = scratch.sums + s_.sums_floats_;
+      scratch.bias = scratch.line + s_.line_floats_;
       Job(index / segments, index % segments, scratch);
     });
     exec::ParallelFor(p_.geometry.groups, serial, [&](int64_t group, int) { Finish(group); });
@@ -86,15 +90,30 @@ class WeightsRun {
 
   void Job(int64_t group, int64_t segment, const Scratch& scratch) const {
     std::memset(scratch.outputs, 0, static_cast<size_t>(scratch.line - scratch.outputs) * sizeof(float));
+    std::fill(scratch.bias, scratch.bias + s_.results_, 0.0f);
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
       const Sheet sheet = SheetAt(group, item);
       LoadOutputs(sheet, scratch);
+      if (bias_) AddBiases(sheet, scratch);
       LoadInputs(sheet, scratch);
       Multiply(sheet, item + 1 < last ? SheetAt(group, item + 1) : SheetAt(group + 1, 0), scratch);
     }
     kernels::Dots().reduce(scratch.sums, s_.results_ * Taps(),
                            partial_ + (segment * p_.geometry.groups + group) * s_.results_ * Taps());
+    if (bias_) std::copy(scratch.bias, scratch.bias + s_.results_, PartialBias(segment) + group * s_.results_);
+  }
+
+  // Of all channels.
+  float* PartialBias(int64_t segment) const {
+    return partial_ + p_.geometry.output_channels * (s_.segments_ * Taps() + segment);
+  }
+
+  void AddBiases(const Sheet& sheet, const Scratch& scratch) const {
+    const int64_t positions = s_.Positions(sheet.images, sheet.rows);
+    for (int64_t c = 0; c < s_.results_; ++c) {
+      scratch.bias[c] += kernels::Lines().sum(scratch.outputs + c * s_.output_floats_, positions);
+    }
   }
 
   void LoadOutputs(const Sheet& sheet, const Scratch& scratch) const {
@@ -189,6 +208,7 @@ class WeightsRun {
       for (int64_t t = 0; t < count; ++t) sums[t] += sums[segment * all + t];
     }
     if (kernels::Lines().any_nonfinite(sums, count)) nonfinite_->store(1, std::memory_order_relaxed);
+    if (bias_) FinishBias(group);
     const bool dense = strides[3] == g.kernel[2] * strides[4] && strides[1] == g.kernel[1] * strides[3];
     const int64_t rows = dense ? 1 : s_.sources_ * g.kernel[1], columns = Taps() / rows;
     const kernels::Segment whole{0, 0, static_cast<int32_t>(columns)};
@@ -200,12 +220,21 @@ class WeightsRun {
     }
   }
 
+  void FinishBias(int64_t group) const {
+    for (int64_t c = group * s_.results_; c < (group + 1) * s_.results_; ++c) {
+      float sum = PartialBias(0)[c];
+      for (int64_t segment = 1; segment < s_.segments_; ++segment) sum += PartialBias(segment)[c];
+      StoreBias(p_, b_, c, sum);
+    }
+  }
+
   const WeightsStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
   float* partial_;
   plan::Shares scratch_;
   sheets::PlaneReader input_, output_;
+  bool bias_;
   LineWriter result_;
   std::atomic<int>* nonfinite_;
 };

@@ -32,6 +32,7 @@ constexpr double kPlaneWork = 90;      // of a plane's
 constexpr double kTileWork = 20;
 constexpr double kSumWork = 2;     // of a tile's sum that is added to memory
 constexpr double kReduceWork = 8;  // of a sum's lanes
+constexpr double kBiasWork = 1;    // of a vector of a sheet
 constexpr double kOverhead = 1.05;
 
 }  // namespace
@@ -47,8 +48,11 @@ WeightTaps::WeightTaps(const Geometry& g, int axis) : size(g.input_size[axis]), 
   pitch = std::max(g.output_size[axis] + greatest, Count(0) - least);
 }
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : rows_(problem.geometry, 1), columns_(problem.geometry, 2), lanes_(kernels::Dots().lanes) {
+WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : bias_((computation & kBiasFromOutput) != 0),
+      rows_(problem.geometry, 1),
+      columns_(problem.geometry, 2),
+      lanes_(kernels::Dots().lanes) {
   const Geometry& g = problem.geometry;
   sources_ = g.group_input_channels();
   results_ = g.group_output_channels();
@@ -58,10 +62,11 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   ListOffsets();
   ListTiles(g.taps());
   const int64_t floats = static_cast<int64_t>(sizeof(float));
-  partial_handle_ = ledger->Book("weight gradients", segments_ * g.output_channels * sources_ * g.taps() * floats);
+  const int64_t sums = sources_ * g.taps() + (bias_ ? 1 : 0);
+  partial_handle_ = ledger->Book("weight gradients", segments_ * g.output_channels * sums * floats);
   flag_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
   const int64_t thread_floats =
-      results_ * output_floats_ + sources_ * ResidueSheets() * input_floats_ + sums_floats_ + line_floats_;
+      results_ * output_floats_ + sources_ * ResidueSheets() * input_floats_ + sums_floats_ + line_floats_ + results_;
   scratch_handle_ = ledger->BookEach("sheets", thread_floats * floats, exec::ThreadCount());
   work_ = CountWork(problem);
 }
@@ -151,6 +156,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   work += static_cast<double>(items_) *
           (vectors * std::max({sums, loads, 8.0 * tiles}) + kTileWork * tiles + kSumWork * sums);
   work += static_cast<double>(segments_) * kReduceWork * sums;
+  if (bias_) work += static_cast<double>(items_ * results_) * (vectors * kBiasWork + kTileWork);
   return kOverhead * work * static_cast<double>(g.groups * lanes_) / kWorkLanes;
 }
 

@@ -4,7 +4,8 @@
 // small, and bands of rows stay in the cache where they are large. With a stride, the input's rows and columns of each
 // residue are a sheet of their own. Every weight is then a dot product
 //   sum over positions of output[result channel][position] * input[source channel][position + shift of tap],
-// of which a tile of some result channels by some pairs of source channel and tap keeps its sums in registers.
+// of which a tile of some result channels by some pairs of source channel and tap keeps its sums in registers. Bias
+// gradients, if wanted too, are sums of the sheets, where these are not rounded.
 #ifndef CANOPY_CONV_PIXEL_LANES_WEIGHTS_STEP_H_
 #define CANOPY_CONV_PIXEL_LANES_WEIGHTS_STEP_H_
 
@@ -48,7 +49,7 @@ struct WeightTile {
 
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+  WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -70,6 +71,7 @@ class WeightsStep : public Step {
   }
   int64_t ResidueSheets() const { return rows_.stride * columns_.stride; }
 
+  bool bias_;
   WeightTaps rows_, columns_;
   int64_t lanes_ = 1;
   int64_t sources_ = 0, results_ = 0;  // channels of a group
