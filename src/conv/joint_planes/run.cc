@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/joint_planes/bands.h"
+#include "conv/joint_planes/input_planes.h"
 #include "conv/joint_planes/output_planes.h"
 #include "conv/joint_planes/parts.h"
 #include "conv/joint_planes/passes.h"
@@ -30,9 +31,8 @@ class JointRun {
         partial_(memory.sums),
         scratch_(memory.scratch),
         output_(b_.output, p_),
-        input_(b_.input, p_.input, p_.rule),
+        input_(p_, b_, s_.rows_, {s_.input_floats_, s_.plane_pitch_, s_.row_pitch_}),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
-        input_result_(b_.input_result, p_.input_result, p_.rule.saturate),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
         in_place_(direct_ && step.in_place_),
@@ -66,8 +66,7 @@ class JointRun {
     float *output, *inputs, *results, *sums, *bias, *line;
   };
   // Planes of the input at one depth of one image.
-  struct Sheet {
-    int64_t image, depth, first_channel, channels;
+  struct Sheet : InputPlanes::Planes {
     sheets::SliceRun slices;
   };
   void RunJobs(bool serial) const {
@@ -93,9 +92,8 @@ class JointRun {
 
   // From `channel` on, of channels up to `end`.
   Sheet SheetAt(int64_t item, int64_t channel, int64_t end) const {
-    const int64_t depth = item % g_.input_size[0];
-    return {item / g_.input_size[0], depth, channel, std::min(s_.PlanesAtOnce(in_place_), end - channel),
-            s_.slices_.Of(depth)};
+    const int64_t depth = item % g_.input_size[0], most = s_.PlanesAtOnce(in_place_);
+    return {{item / g_.input_size[0], depth, channel, std::min(most, end - channel)}, s_.slices_.Of(depth)};
   }
 
   void Job(int64_t block, int64_t segment, const Scratch& scratch) const {
@@ -107,6 +105,8 @@ class JointRun {
     const int64_t begin = segment * s_.items_ / s_.segments_, last = (segment + 1) * s_.items_ / s_.segments_;
     const int64_t at_once = s_.PlanesAtOnce(in_place_);
     Sheet next = SheetAt(begin, first, end);
+    const bool alike = CallsAreAlike();
+    Sheet before{};
     for (int64_t item = begin; item < last; ++item) {
       for (int64_t c = first; c < end; c += at_once) {
         const Sheet sheet = next;
@@ -115,10 +115,15 @@ class JointRun {
         } else if (item + 1 < last) {
           next = SheetAt(item + 1, first, end);
         }
-        for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
-          const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
-          AddBand(sheet, band, next, scratch, c - first, &call);
+        if (alike && call.planes > 0) {
+          AddAlike(before, sheet, next, scratch, c - first, &call);
+        } else {
+          for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
+            const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
+            AddBand(sheet, band, next, scratch, c - first, &call);
+          }
         }
+        before = sheet;
       }
     }
     if (weights_) {
@@ -131,6 +136,33 @@ class JointRun {
 
   float* PartialBias(int64_t segment) const {
     return partial_ + s_.segments_ * g_.groups * (s_.weights() ? g_.taps() : 0) + segment * g_.groups;
+  }
+
+  // Whether all calls are one pass over whole planes where these stand. Only addresses differ then, and finding no more
+  // than those takes a fifth of the time; calls of small planes take little more themselves.
+  bool CallsAreAlike() const {
+    return in_place_ && s_.bands_ == 1 && s_.passes(kind_).size() == 1 && g_.kernel[0] == 1 && s_.slices_.fewest() == 1;
+  }
+
+  // The call of `before` for what was next to it.
+  void AddAlike(const Sheet& before, const Sheet& sheet, const Sheet& next, const Scratch& scratch, int64_t channel,
+                kernels::JointCall* call) const {
+    const auto apart = [&](int tensor) { return PlaneOf(tensor, sheet, 0) - PlaneOf(tensor, before, 0); };
+    call->g.first += apart(0);
+    if (weights_) call->x.first += apart(1);
+    if (data_) call->result.first += apart(2);
+    const int64_t channels = sheet.first_channel - before.first_channel;
+    call->taps += channels * call->taps_plane;
+    call->sums += channels * call->sums_plane;
+    call->bias = bias_ ? scratch.bias + channel : nullptr;
+    for (int i = 0; i < 3; ++i) {
+      kernels::JointAhead& ahead = call->ahead[i];
+      ahead.from = ahead.next;
+      ahead.next += PlaneOf(AskedFor(i), next, 0) - PlaneOf(AskedFor(i), sheet, 0);
+    }
+    call->planes = sheet.channels;
+    call->distance = std::min(s_.distance_, sheet.channels);
+    RunPass(s_.passes(kind_).front(), *call);
   }
 
   void AddBand(const Sheet& sheet, const Band& band, const Sheet& next, const Scratch& scratch, int64_t channel,
@@ -154,7 +186,7 @@ class JointRun {
     }
     if (!data_ || direct_) return;
     if (slices == 0) std::fill(scratch.results, scratch.sums, 0.0f);
-    StoreResult(sheet, band, scratch);
+    input_.Store(sheet, band, scratch.results, scratch.line);
   }
 
   // The output rows that the band reads, and to each channel's `bias`, if any, the sum of those that the bands before
@@ -182,52 +214,30 @@ class JointRun {
     }
   }
 
-  // The band's rows of one residue of rows.
-  sheets::PlanePart PartOf(int64_t residue, const Band& band) const {
-    const int64_t exist = s_.rows_.residues[static_cast<size_t>(residue)].input;
-    const int64_t rows = std::clamp<int64_t>(exist - band.first, 0, band.rows), stride = g_.stride[1];
-    return {band.first * stride + residue, stride, rows, 0, g_.input_size[2]};
-  }
-
   const char* PlaceInput(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
     if (!weights_) return nullptr;
-    const int64_t plane = input_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth);
-    if (direct_) return input_.Address(plane);
-    const int64_t columns = g_.stride[2];
-    for (int64_t i = 0; i < sheet.channels; ++i) {
-      for (int64_t r = 0; r < g_.stride[1]; ++r) {
-        float* to = scratch.inputs + r * columns * s_.input_floats_ + i * s_.plane_pitch_;
-        const sheets::PlanePart part = PartOf(r, band);
-        input_.Load(plane + i * p_.input.strides[1], part, s_.row_pitch_, scratch.line, to,
-                    columns == 2 ? to + s_.input_floats_ : nullptr);
-      }
-    }
+    if (direct_) return input_.Address(sheet);
+    input_.Load(sheet, band, scratch.line, scratch.inputs);
     return reinterpret_cast<const char*>(scratch.inputs);
   }
 
   char* PlaceResult(const Sheet& sheet, const Scratch& scratch) const {
     if (!data_) return nullptr;
-    const int64_t plane = input_result_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth);
-    return direct_ ? input_result_.Address(plane) : reinterpret_cast<char*>(scratch.results);
-  }
-
-  void StoreResult(const Sheet& sheet, const Band& band, const Scratch& scratch) const {
-    for (int64_t i = 0; i < sheet.channels; ++i) {
-      const int64_t plane = input_result_.PlaneAt(sheet.image, sheet.first_channel + i, sheet.depth);
-      for (int64_t r = 0; r < g_.stride[1]; ++r) {
-        const float* from = scratch.results + r * g_.stride[2] * s_.input_floats_ + i * s_.plane_pitch_;
-        const float* odd = g_.stride[2] == 2 ? from + s_.input_floats_ : nullptr;
-        input_result_.Store(from, odd, s_.row_pitch_, PartOf(r, band), scratch.line, plane);
-      }
-    }
+    return direct_ ? input_.ResultAddress(sheet) : reinterpret_cast<char*>(scratch.results);
   }
 
   // A sheet's first plane of the output, the input or its gradient.
   const char* PlaneOf(int tensor, const Sheet& sheet, int64_t slice) const {
-    if (tensor == 1) return input_.Address(input_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
-    if (tensor == 2) return input_result_.Address(input_result_.PlaneAt(sheet.image, sheet.first_channel, sheet.depth));
+    if (tensor == 1) return input_.Address(sheet);
+    if (tensor == 2) return input_.ResultAddress(sheet);
     const int64_t last = sheet.slices.count - 1, depth = last < 0 ? 0 : sheet.slices.At(std::min(slice, last)).output;
     return output_.Address(sheet.image, sheet.first_channel, depth);
+  }
+
+  // Which tensor is asked for as the number `i`.
+  int AskedFor(int i) const {
+    const bool asked[] = {true, weights_, data_ && !streams_};
+    return asked[i] ? i : 0;
   }
 
   // The share of the planes to come that pass `index` of a slice asks for: of the output's again where another tensor's
@@ -235,9 +245,8 @@ class JointRun {
   void SetAhead(const Sheet& sheet, const Sheet& next, const Band& band, int64_t slice, int64_t index,
                 kernels::JointCall* call) const {
     const int64_t passes = static_cast<int64_t>(s_.passes(kind_).size());
-    const bool asked[] = {true, weights_, data_ && !streams_};
     for (int i = 0; i < 3; ++i) {
-      const int of = asked[i] ? i : 0;
+      const int of = AskedFor(i);
       const AheadSteps& steps = s_.ahead_[of];
       const int64_t share = of == 0 ? index : slice * passes + index;
       const int64_t offset = band.first * steps.row_bytes + share * band.rows * steps.pass_bytes;
@@ -371,9 +380,8 @@ class JointRun {
   float *packed_, *partial_;
   plan::Shares scratch_;
   OutputPlanes output_;
-  sheets::PlaneReader input_;
+  InputPlanes input_;
   LineReader weight_;
-  sheets::PlaneWriter input_result_;
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
   bool in_place_;                         // the output's gradient does, too
