@@ -116,7 +116,7 @@ class JointRun {
           next = SheetAt(item + 1, first, end);
         }
         if (alike && call.planes > 0) {
-          AddAlike(before, sheet, next, scratch, c - first, &call);
+          AddAlike(before, sheet, next, &call);
         } else {
           for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
             const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
@@ -138,30 +138,25 @@ class JointRun {
     return partial_ + s_.segments_ * g_.groups * (s_.weights() ? g_.taps() : 0) + segment * g_.groups;
   }
 
-  // Whether all calls are one pass over whole planes where these stand. Only addresses differ then, and finding no more
-  // than those takes a fifth of the time; calls of small planes take little more themselves.
+  // Whether all calls of a job are one pass over whole planes of all its channels where these stand. Only these
+  // addresses differ then, and finding no more than them takes a fifth of the time; calls of small planes take little
+  // more themselves.
   bool CallsAreAlike() const {
-    return in_place_ && s_.bands_ == 1 && s_.passes(kind_).size() == 1 && g_.kernel[0] == 1 && s_.slices_.fewest() == 1;
+    return in_place_ && s_.bands_ == 1 && s_.passes(kind_).size() == 1 && g_.kernel[0] == 1 &&
+           s_.slices_.fewest() == 1 && s_.PlanesAtOnce(true) == s_.channel_block_;
   }
 
   // The call of `before` for what was next to it.
-  void AddAlike(const Sheet& before, const Sheet& sheet, const Sheet& next, const Scratch& scratch, int64_t channel,
-                kernels::JointCall* call) const {
+  void AddAlike(const Sheet& before, const Sheet& sheet, const Sheet& next, kernels::JointCall* call) const {
     const auto apart = [&](int tensor) { return PlaneOf(tensor, sheet, 0) - PlaneOf(tensor, before, 0); };
     call->g.first += apart(0);
     if (weights_) call->x.first += apart(1);
     if (data_) call->result.first += apart(2);
-    const int64_t channels = sheet.first_channel - before.first_channel;
-    call->taps += channels * call->taps_plane;
-    call->sums += channels * call->sums_plane;
-    call->bias = bias_ ? scratch.bias + channel : nullptr;
     for (int i = 0; i < 3; ++i) {
       kernels::JointAhead& ahead = call->ahead[i];
       ahead.from = ahead.next;
       ahead.next += PlaneOf(AskedFor(i), next, 0) - PlaneOf(AskedFor(i), sheet, 0);
     }
-    call->planes = sheet.channels;
-    call->distance = std::min(s_.distance_, sheet.channels);
     RunPass(s_.passes(kind_).front(), *call);
   }
 
