@@ -123,16 +123,15 @@ class Loader {
       row_ *= rows_;
       rows_ = 1;
     }
-    // Lines of whole rows place their pixels alike.
     const int64_t columns = s_.axes[2].count;
-    line_ = columns <= kLine ? kLine / columns * columns : kLine;
+    line_ = Alike() ? kLine / columns * columns : kLine;
     by_channels_ = operand.strides[1] == 1 && step_ != 1 && s_.channels > 1;
     // Rows that are picked anyway may lie anywhere.
     if (!by_channels_ && step_ != 1) together_ = std::clamp<int64_t>(kLine / row_, 1, rows_);
   }
 
   void Run() {
-    if (!by_channels_) ListPixels(0, std::min(line_, together_ * row_));
+    if (Alike()) ListPixels(0, std::min(line_, together_ * row_));
     for (int64_t n = 0; n < s_.images; ++n) {
       elements_.TakeImage(n);
       for (int64_t d = 0; d < s_.axes[0].count; ++d) {
@@ -152,13 +151,8 @@ class Loader {
     return (s_.axes[axis].begin + index * s_.axes[axis].step) * operand_.strides[2 + axis];
   }
 
-  // Where pixel `i` of a line stands from its first on.
-  int64_t Place(int64_t i) const {
-    const int64_t columns = s_.axes[2].count;
-    return (s_.phases == 1 ? i : i / columns * columns + s_.Column(i % columns)) * s_.images * s_.panel;
-  }
-  // Of pixels `first` to `first + count`. Each of a row's is found from the one before: divisions take longer than all
-  // else here.
+  // Where pixels `first` to `first + count` of a row stand from its first on. Each is found from the one before:
+  // divisions take longer than all else here.
   void ListPixels(int64_t first, int64_t count) const {
     const int64_t apart = s_.images * s_.panel, columns = s_.axes[2].count, phases = s_.phases;
     int64_t* offsets = scratch_.offsets;
@@ -167,41 +161,53 @@ class Loader {
       return;
     }
     const int64_t least = columns / phases, longer = columns % phases;  // of a phase; phases of one more
-    int64_t phase = first % columns % phases, in_phase = first % columns / phases, w = first % columns;
-    int64_t row = first - w, begin = phase * least + std::min(phase, longer);
+    int64_t w = first % columns, row = first - w, place = s_.Column(w), phase = w % phases, in_phase = w / phases;
     for (int64_t i = 0; i < count; ++i) {
-      offsets[i] = (row + begin + in_phase) * apart;
-      begin += least + (phase < longer ? 1 : 0);
+      offsets[i] = (row + place) * apart;
+      place += least + (phase < longer ? 1 : 0);
       if (++phase == phases) {
-        phase = begin = 0;
-        ++in_phase;
+        phase = 0;
+        place = ++in_phase;
       }
       if (++w == columns) {
         row += columns;
-        w = phase = in_phase = begin = 0;
+        w = place = phase = in_phase = 0;
       }
+    }
+  }
+
+  // Whether all lines place their pixels alike, from their first on: they are whole rows.
+  bool Alike() const { return s_.axes[2].count <= kLine; }
+
+  // Calls visit(pixel, count, to) for each line of a row: its first pixel, and what the listed offsets count from.
+  template <class Visit>
+  void ForEachLine(float* to, const Visit& visit) const {
+    for (int64_t first = 0; first < row_; first += line_) {
+      const int64_t count = std::min(line_, row_ - first);
+      if (!Alike()) ListPixels(first, count);
+      visit(first, count, Alike() ? to + first * s_.images * s_.panel : to);
     }
   }
 
   // One row of pixels: `to` is its first pixel in panel 0. All panels of a pixel together: its channels lie side by
   // side.
   void LoadChannelLines(int64_t offset, float* to) const {
-    for (int64_t i = 0; i < row_; ++i) {
-      // Pixels are too far apart for the processor to foresee.
-      if (i + kPixelsAhead < row_) elements_.PrefetchElements(offset + (i + kPixelsAhead) * step_);
-      float* pixel = to + Place(i);
-      for (int64_t c = 0; c < elements_.count(); c += s_.panel, pixel += s_.PanelFloats()) {
-        elements_.FetchElements(offset + i * step_, c, std::min(s_.panel, elements_.count() - c), pixel);
+    ForEachLine(to, [&](int64_t first, int64_t count, float* line) {
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t at = first + i;
+        // Pixels are too far apart for the processor to foresee.
+        if (at + kPixelsAhead < row_) elements_.PrefetchElements(offset + (at + kPixelsAhead) * step_);
+        float* pixel = line + scratch_.offsets[i];
+        for (int64_t c = 0; c < elements_.count(); c += s_.panel, pixel += s_.PanelFloats()) {
+          elements_.FetchElements(offset + at * step_, c, std::min(s_.panel, elements_.count() - c), pixel);
+        }
       }
-    }
+    });
   }
 
   void LoadPixelLines(int64_t offset, int64_t rows, float* to) const {
-    const bool alike = line_ % s_.axes[2].count == 0;
-    for (int64_t first = 0; first < row_; first += line_) {
-      const Grid grid{s_.axes[1].step * operand_.strides[3], rows, step_, std::min(line_, row_ - first)};
-      if (!alike && row_ > line_) ListPixels(first, grid.columns);
-      float* const line = alike ? to + first * s_.images * s_.panel : to;
+    ForEachLine(to, [&](int64_t first, int64_t count, float* line) {
+      const Grid grid{s_.axes[1].step * operand_.strides[3], rows, step_, count};
       for (int64_t c = 0; c < elements_.count();) {
         const int64_t in_panel = c % s_.panel;
         const int64_t lines = std::min({kLines, elements_.count() - c, s_.panel - in_panel});
@@ -209,7 +215,7 @@ class Loader {
         TransposeLines(offset + first * step_, c, lines, grid, at);
         c += lines;
       }
-    }
+    });
   }
 
   void TransposeLines(int64_t offset, int64_t first, int64_t lines, const Grid& grid, float* to) const {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every pixel and channel of a slab where SlabShape says that it stands: rows shorter and longer than a line of the
 // loader's, several rows or images a line, phases that divide a row and do not, pixels side by side and apart, rows
-// with gaps between them.
+// with gaps between them; channels side by side, too.
 #include "conv/packing/slab.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,17 @@ Load DrawLoad(uint32_t seed) {
   const int64_t wide = columns[draw(0, 9)], step = draw(0, 3) == 0 ? 2 : 1;
   const int64_t rows = draw(1, wide > 100 ? 3 : 9);
   Load load;
+  const std::array<int, 5> order =
+      draw(0, 3) == 0 ? std::array<int, 5>{0, 2, 3, 4, 1} : std::array<int, 5>{0, 1, 2, 3, 4};  // channels last
   load.tensor = MakeTensor({3, 40, 2, rows + 1, wide * step + 1}, draw(0, 3) == 0 ? DType::kFloat16 : DType::kFloat32,
-                           {0, 1, 2, 3, 4}, draw(0, 2));
+                           order, draw(0, 2));
   FillRandom(&load.tensor, true, draw.engine());
   SlabShape& shape = load.shape;
   shape.first_image = draw(0, 1);
   shape.images = draw(1, 2);
   // Now and then all of a row, so that rows follow one another.
   const bool whole = draw(0, 1) == 0;
-  if (whole) load.tensor = MakeTensor({3, 40, 2, rows, wide}, DType::kFloat32, {0, 1, 2, 3, 4}, 0);
+  if (whole) load.tensor = MakeTensor({3, 40, 2, rows, wide}, DType::kFloat32, order, 0);
   if (whole) FillRandom(&load.tensor, true, draw.engine());
   shape.axes[0] = {0, 1, 2};
   shape.axes[1] = {whole ? 0 : draw(0, 1), 1, rows};
