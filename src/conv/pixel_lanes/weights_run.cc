@@ -5,7 +5,6 @@
 #include <new>
 
 #include "base/checked_math.h"
-#include "conv/elements.h"
 #include "conv/nonfinite.h"
 #include "conv/pixel_lanes/weights_step.h"
 #include "conv/sheets/sheet.h"
@@ -221,11 +220,12 @@ class WeightsRun {
   }
 
   void FinishBias(int64_t group) const {
-    for (int64_t c = group * s_.results_; c < (group + 1) * s_.results_; ++c) {
-      float sum = PartialBias(0)[c];
-      for (int64_t segment = 1; segment < s_.segments_; ++segment) sum += PartialBias(segment)[c];
-      StoreBias(p_, b_, c, sum);
+    const int64_t first = group * s_.results_;
+    float* sums = PartialBias(0) + first;
+    for (int64_t segment = 1; segment < s_.segments_; ++segment) {
+      for (int64_t c = 0; c < s_.results_; ++c) sums[c] += PartialBias(segment)[first + c];
     }
+    sheets::StoreBiases(p_, b_, first, s_.results_, sums);
   }
 
   const WeightsStep& s_;
