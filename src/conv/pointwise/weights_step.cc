@@ -126,6 +126,7 @@ void WeightsStep::ShareOut(const Geometry& g) {
   const Cut whole = cut_;
   if (exec::ThreadCount() == 1 || whole.work < kSerialWork || pieces_.count() == 0) return;
   double best = Time(whole, g.groups) * kWorthwhile;
+  if (best <= whole.work / static_cast<double>(exec::ThreadCount())) return;  // even enough
   ForCuts(g, kLeastSharedRows, [&](const Cut& other) {
     if (other.segments != whole.segments || other.segment_pieces != whole.segment_pieces) return;
     if (const double time = Time(other, g.groups); time < best) {
