@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "conv/problem.h"
+#include "kernels/ask.h"
 #include "kernels/convert/contract.h"
 #include "kernels/convert/forms.h"
 #include "kernels/lines/contract.h"
@@ -74,7 +75,7 @@ class LineReader {
   void Prefetch(int64_t offset, int64_t count) const {
     const int64_t bytes = numerics::ElementBytes(dtype_);
     const char* from = base_ + offset * bytes;
-    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(from + i, 0, 3);
+    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) kernels::Ask(from + i);
   }
 
   // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.
@@ -138,7 +139,7 @@ class LineWriter {
   void Prefetch(int64_t offset, int64_t count) const {
     const int64_t bytes = numerics::ElementBytes(dtype_);
     const char* to = base_ + offset * bytes;
-    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) __builtin_prefetch(to + i, 1);
+    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) kernels::AskToWrite(to + i);
   }
 
   // Where lines of this step may be written without conversion, else nullptr.

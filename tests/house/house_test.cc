@@ -84,6 +84,20 @@ TEST(HouseTest, AFileHoldsOneIdea) {
   }
 }
 
+// kernels/ask.h says why. Kernels' bodies store what they compute, so that nothing drops them.
+TEST(HouseTest, MemoryIsAskedForByWhatIsNotDropped) {
+  int read = 0;
+  for (const fs::path& path : SourcesUnder({"src"})) {
+    const std::string name = path.filename().string();
+    if (name == "ask.h" || name.find("-inl.h") != std::string::npos) continue;
+    for (const std::string& line : Lines(path)) {
+      EXPECT_EQ(line.find("__builtin_prefetch"), std::string::npos) << path << ": " << line;
+    }
+    ++read;
+  }
+  EXPECT_GT(read, 50);
+}
+
 TEST(HouseTest, AFileSaysItsLicenceFirst) {
   for (const fs::path& path : SourcesUnder({"include", "src", "tools", "tests", "examples", "bench", "fuzz"})) {
     const std::vector<std::string> lines = Lines(path);

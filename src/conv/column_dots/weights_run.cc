@@ -10,6 +10,7 @@
 #include "conv/nonfinite.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/ask.h"
 #include "kernels/dots/contract.h"
 #include "kernels/streams.h"
 
@@ -148,8 +149,8 @@ class WeightsRun {
   void LookUp(const Piece& piece) const {
     for (int64_t r = 0; r < piece.rows; ++r) {
       const int64_t first = piece.offset + r * p_.output.strides[1];
-      __builtin_prefetch(output_.Address(first));
-      __builtin_prefetch(output_.Address(first + (piece.lines - 1) * p_.output.strides[3] + piece.pixels - 1));
+      kernels::Ask(output_.Address(first));
+      kernels::Ask(output_.Address(first + (piece.lines - 1) * p_.output.strides[3] + piece.pixels - 1));
     }
   }
 
@@ -236,7 +237,7 @@ class WeightsRun {
     // Every tile asks for an output channel of the next piece, or two where tiles are few; what is left asks again.
     const int64_t at_once = tiles < next.rows ? 2 : 1;
     for (int64_t r = at_once * tiles; r < next.rows; ++r) {
-      for (int64_t line = 0; line < kLinesAhead; ++line) __builtin_prefetch(coming(r) + line * kernels::kMemoryLine);
+      for (int64_t line = 0; line < kLinesAhead; ++line) kernels::Ask(coming(r) + line * kernels::kMemoryLine);
     }
     call.sums_row = columns * s_.lanes_;
     for (int64_t tile = 0; tile < tiles; ++tile) {

@@ -36,6 +36,17 @@ class Asks {
   int64_t share_, at_once_;
 };
 
+// Has a call of scattered rows, whose runs are set, ask for `count` stretches of so many bytes, `pitch` bytes apart.
+inline void AskForStretches(const void* from, int64_t count, int64_t bytes, int64_t pitch,
+                            kernels::GatherOperands* operands) {
+  int64_t terms = 0;
+  for (int64_t t = 0; t < operands->run_count; ++t) terms += operands->runs[t].terms;
+  operands->ahead = from;
+  operands->ahead_terms = std::max<int64_t>(1, terms / count);
+  operands->ahead_step = base::CeilDiv(bytes, operands->ahead_terms);
+  operands->ahead_row = pitch;
+}
+
 // Stretches of memory, asked for one after another by a list of calls. One too short for a call of its own is left out.
 class StretchAsks {
  public:

@@ -6,6 +6,7 @@
 #include "conv/pixel_rows/data_step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/ask.h"
 
 namespace canopy::conv::pixel_rows {
 
@@ -198,8 +199,8 @@ class DataRun {
   void AskForPages(int64_t offset, int64_t sources) const {
     for (int64_t k = 0; k < sources; ++k) {
       const char* at = output_ + (offset + k * p_.output.strides[1]) * bytes_;
-      __builtin_prefetch(at);
-      __builtin_prefetch(at + s_.rows_ * p_.output.strides[3] * bytes_);
+      kernels::Ask(at);
+      kernels::Ask(at + s_.rows_ * p_.output.strides[3] * bytes_);
     }
   }
 

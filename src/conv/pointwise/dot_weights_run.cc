@@ -6,6 +6,7 @@
 #include "conv/pointwise/dot_weights_step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/ask.h"
 #include "kernels/streams.h"
 
 namespace canopy::conv::pointwise {
@@ -111,7 +112,7 @@ class DotWeightsRun {
     // Every tile asks for a coming column, or two where tiles are few. Too much at once would hold up what is read now.
     const int64_t tiles = CeilDiv(s_.rows_, s_.tile_);
     for (int64_t i = 2 * tiles; i < coming; ++i) {
-      for (int64_t line = 0; line < kLinesAhead; ++line) __builtin_prefetch(next(i) + line * kernels::kMemoryLine);
+      for (int64_t line = 0; line < kLinesAhead; ++line) kernels::Ask(next(i) + line * kernels::kMemoryLine);
     }
     call->b = columns.at;
     call->a_row = rows.stride;

@@ -187,15 +187,11 @@ void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const
   }
 }
 
-void Unfolded::Prefetch(const LineReader& reader, const Range& bundles, const Range& pixels) const {
-  const Bundle first = BundleAt(bundles.first);
-  ForEachRun(pixels, [&](const Run& run) {
-    const int64_t elements = (run.columns - 1) * column_step_ + kernel_[2];
-    Bundle bundle = first;
-    for (int64_t u = 0; u < bundles.count; ++u, Next(&bundle)) {
-      for (int64_t r = 0; r < run.rows; ++r) reader.Prefetch(bundle.offset + run.offset + r * row_step_, elements);
-    }
-  });
+Range Unfolded::StretchOf(const Range& pixels) const {
+  if (strides_[4] != 1 || pixels.count == 0) return {0, 0};
+  const Row first = RowAt(pixels.first / width_), last = RowAt((pixels.first + pixels.count - 1) / width_);
+  const int64_t end = last.offset + (kernel_[0] - 1) * strides_[2] + (kernel_[1] - 1) * strides_[3] + input_size_[2];
+  return {first.offset, std::max<int64_t>(0, end - first.offset)};
 }
 
 }  // namespace canopy::conv::pointwise

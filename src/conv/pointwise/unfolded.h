@@ -64,8 +64,9 @@ class Unfolded {
   // The pixels of one channel as BF16 numbers side by side, pair by pair; 0 completes the last.
   void FetchNumbers(const PairReader& reader, int64_t channel, const Range& pixels, float* to) const;
 
-  // Asks for those of some bundles to be brought to the L2.
-  void Prefetch(const LineReader& reader, const Range& bundles, const Range& pixels) const;
+  // Elements between which a channel's pixels of an image lie, those that no bundle meets too; from the channel's first
+  // on, or none where columns are no neighbours.
+  Range StretchOf(const Range& pixels) const;
 
   // Like Fetch, but with channels side by side, in panels: slab[panel of c][p][c within the panel].
   void FetchLanes(const LineReader& reader, const Range& channels, const Range& pixels, int64_t panel,

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/packing/asks.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
@@ -301,15 +302,12 @@ class WeightsRun {
   void AskFor(const LineReader& reader, const Operand& operand, const Range& channels, const Span& span,
               kernels::GatherOperands* operands) const {
     const int64_t bytes = numerics::ElementBytes(operand.dtype), stride = operand.strides[1];
-    int64_t terms = 0;
-    for (int64_t t = 0; t < operands->run_count; ++t) terms += operands->runs[t].terms;
+    const void* from = reader.Address(span.image * operand.strides[0] + channels.first * stride + span.first);
     // Whole planes of neighbouring channels are one stretch.
     const bool whole = span.pixels == stride;
-    const int64_t stretch = (whole ? channels.count : 1) * span.pixels * bytes;
-    operands->ahead_terms = std::max<int64_t>(1, terms / (whole ? span.images : channels.count));
-    operands->ahead_step = base::CeilDiv(stretch, operands->ahead_terms);
-    operands->ahead_row = operand.strides[whole ? 0 : 1] * bytes;
-    operands->ahead = reader.Address(span.image * operand.strides[0] + channels.first * stride + span.first);
+    packing::AskForStretches(from, whole ? span.images : channels.count,
+                             (whole ? channels.count : 1) * span.pixels * bytes, operand.strides[whole ? 0 : 1] * bytes,
+                             operands);
   }
 
   void AskForRows(const Block& block, const Span& next, const Range& rows, kernels::GatherOperands* operands) const {
@@ -317,28 +315,40 @@ class WeightsRun {
            operands);
   }
 
-  // Share `share.first` of `share.count`, at once where no call can: input is unfolded, or `operands` nullptr.
+  // Share `share.first` of `share.count`, at once where there is no call.
   void AskForLanes(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
     const Span& next = piece.next;
-    const int64_t together = s_.unfolded_ ? s_.input_.bundle() : 1;
-    const int64_t bundles = base::CeilDiv(s_.cut_.panels.channels(piece.block.lanes), together);
-    const int64_t begin = share.first * bundles / share.count, end = (share.first + 1) * bundles / share.count;
-    const int64_t first = FirstLane(piece.block) + begin * together;
-    if (begin == end || next.images == 0) return;
-    if (!s_.unfolded_ && operands != nullptr) {
-      return AskFor(lanes_, lanes_operand_, {first, end - begin}, next, operands);
-    }
+    if (next.images == 0 || (s_.unfolded_ && operands == nullptr)) return;
+    if (s_.unfolded_) return AskForChannels(piece, share, operands);
+    const int64_t channels = s_.cut_.panels.channels(piece.block.lanes);
+    const int64_t begin = share.first * channels / share.count, end = (share.first + 1) * channels / share.count;
+    const int64_t first = FirstLane(piece.block) + begin;
+    if (begin == end) return;
+    if (operands != nullptr) return AskFor(lanes_, lanes_operand_, {first, end - begin}, next, operands);
+    const auto& strides = lanes_operand_.strides;
     for (int64_t n = next.image; n < next.image + next.images; ++n) {
-      if (s_.unfolded_) {
-        s_.input_.Prefetch(lanes_, {first / together, end - begin}, {n * s_.pieces_.plane + next.first, next.pixels});
-        continue;
-      }
-      const auto& strides = lanes_operand_.strides;
       for (int64_t c = first; c < first + end - begin; ++c) {
         lanes_.Prefetch(n * strides[0] + c * strides[1] + next.first, next.pixels);
       }
     }
   }
+
+  // Likewise, of channels that are unfolded: whole ones, or parts where they are few.
+  void AskForChannels(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
+    const Span& next = piece.next;
+    const int64_t taps = p_.geometry.taps(), first_lane = FirstLane(piece.block), first = first_lane / taps;
+    const int64_t channels = base::CeilDiv(first_lane + s_.cut_.panels.channels(piece.block.lanes), taps) - first;
+    const int64_t parts = std::max<int64_t>(1, share.count / (channels * next.images)), units = channels * parts;
+    const int64_t begin = share.first * units * next.images / share.count, image = begin / units;
+    const int64_t end = std::min((share.first + 1) * units * next.images / share.count, (image + 1) * units);
+    const Range stretch = s_.input_.StretchOf({(next.image + image) * s_.pieces_.plane + next.first, next.pixels});
+    if (begin >= end || stretch.count == 0) return;
+    const int64_t bytes = numerics::ElementBytes(p_.input.dtype), stride = p_.input.strides[1];
+    const int64_t part = base::CeilDiv(stretch.count, parts), unit = begin % units;
+    packing::AskForStretches(lanes_.Address(stretch.first + (first + unit / parts) * stride + unit % parts * part),
+                             end - begin, part * bytes, stride * bytes, operands);
+  }
+
   int64_t FirstLane(const Block& block) const {
     return block.group * LaneChannels() + s_.cut_.panels.first(block.lanes);
   }

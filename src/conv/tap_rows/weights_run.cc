@@ -11,6 +11,7 @@
 #include "conv/tap_rows/weights_step.h"
 #include "conv/tensor_lines.h"
 #include "exec/pool.h"
+#include "kernels/ask.h"
 #include "kernels/streams.h"
 
 namespace canopy::conv::tap_rows {
@@ -127,7 +128,7 @@ class WeightsRun {
       const Piece later = PieceAhead(block, index, end, number + 2);
       const int64_t last = (later.rows - 1) * p_.output.strides[3] + later.columns - 1;
       for (int64_t c = 0; c < block.outputs && s_.transposes_; ++c) {
-        __builtin_prefetch(output_.Address(later.offset + c * p_.output.strides[1] + last));
+        kernels::Ask(output_.Address(later.offset + c * p_.output.strides[1] + last));
       }
       const Piece piece = PieceAt(block, strip, number);
       TransposePixels(block, piece, scratch);
