@@ -71,6 +71,8 @@ class LineReader {
     kernels::Lines().sum_columns[form](Address(offset), step, rows, count, sums);
   }
 
+  int64_t element_bytes() const { return numerics::ElementBytes(dtype_); }
+
   // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.
   void Prefetch(int64_t offset, int64_t count) const {
     const int64_t bytes = numerics::ElementBytes(dtype_);

@@ -6,6 +6,7 @@
 #include "conv/packing/row_panels.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/bias.h"
+#include "conv/pointwise/channel_asks.h"
 #include "conv/pointwise/data_step.h"
 #include "conv/pointwise/spread_run.h"
 #include "conv/pointwise/tile.h"
@@ -117,7 +118,7 @@ class DataRun {
   Coming ComingAfter(int64_t piece, const Panel& panel, int64_t c) const {
     const int64_t begin = PieceBegin(piece), next = panel.first + panel.count;
     // The line that holds the next panel's first pixels has come with this one.
-    const int64_t come = kernels::kMemoryLine / numerics::ElementBytes(s_.source_.dtype);
+    const int64_t come = s_.picked_ ? 0 : kernels::kMemoryLine / numerics::ElementBytes(s_.source_.dtype);
     if (next < begin + s_.cut_.pieces.size(piece)) return {next + come, c};
     if (c + s_.chunk_ < s_.source_channels_) return {begin, c + s_.chunk_};
     return {next, 0};
@@ -280,6 +281,7 @@ class DataRun {
     const int64_t times = packing::AskTimes(run.terms), result_bytes = numerics::ElementBytes(s_.result_.dtype);
     const packing::Asks pixel_asks(sources, askers, times);
     const packing::Asks result_asks(block.channels, block.panels.count() - askers, times);
+    const ChannelAsks channel_asks = s_.picked_ ? AsksFor(block, coming, panel.count, askers, count) : ChannelAsks();
     if (tiles[0].source == nullptr) PackPixels(block, panel, c, scratch);
     const int64_t near = PanelsNear(block, run.terms, stored);
     const bool copies = std::any_of(tiles, tiles + count, [](const Tile& tile) { return tile.copies(); });
@@ -304,11 +306,12 @@ class DataRun {
         if (p >= askers) {
           operands.ahead_line = s_.tiles_[0].lanes * result_bytes;
           result_asks.Assign(p - askers, tile->results_coming, s_.result_.strides[1] * result_bytes, &operands);
-        } else if (!s_.picked_) {
+        } else if (s_.picked_) {
+          channel_asks.Assign(p, tile - tiles, run.terms, s_.lanes() / s_.tiles_[0].lanes, &operands);
+        } else {
           operands.ahead_line = s_.tiles_[0].lanes * bytes;
           pixel_asks.Assign(p, tile->coming, stride * bytes, &operands);
         }
-        if (written && block.panels.count() == 1) AskForResults(block, panel, *tile);
         operands.c = tile->result + row * row_stride;
         operands.added = tile->added + row * s_.piece_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
@@ -317,19 +320,18 @@ class DataRun {
     }
   }
 
+  ChannelAsks AsksFor(const Block& block, const Coming& coming, int64_t count, int64_t panels, int64_t tiles) const {
+    const Range pixels{coming.pixel, std::min(count, s_.plane_ - coming.pixel % s_.plane_)};
+    const Range channels{block.group * s_.source_channels_ + coming.c, CountOf(coming.c)};
+    return {s_.input_, source_, channels, pixels, panels, tiles};
+  }
+
   // Row panels that one call multiplies: with what they read and leave to be stored as many as the L1 holds beside the
   // pixels.
   int64_t PanelsNear(const Block& block, int64_t terms, bool stored) const {
     const int64_t by_weights = kNearWeightFloats / std::max<int64_t>(1, s_.rows() * terms);
     const int64_t by_results = stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.panels.count();
     return std::max<int64_t>(1, std::min(by_weights, by_results));
-  }
-
-  void AskForResults(const Block& block, const Panel& panel, const Tile& tile) const {
-    const int64_t first = ResultOffset(block, panel.first + tile.at) + panel.count;
-    for (int64_t row = 0; row < block.channels; ++row) {
-      result_.Prefetch(first + row * s_.result_.strides[1], tile.count);
-    }
   }
 
   // Small planes' images end within panels, so that what comes in the place of each tile is looked for by itself.
@@ -372,9 +374,7 @@ class DataRun {
       if (direct != nullptr && s_.streams_ && kernels::AreLines(direct, run)) {
         return kernels::Lines().stream_rows(line, line_step, rows, run, direct, stride);
       }
-      if (direct != nullptr) {
-        return kernels::Lines().copy_rows(line, line_step, rows, run, direct, stride);
-      }
+      if (direct != nullptr) return kernels::Lines().copy_rows(line, line_step, rows, run, direct, stride);
       for (int64_t r = 0; r < rows; ++r, line += line_step) {
         if (p_.has_bias) AddBias(p_, b_, block.group * s_.result_channels_ + block.first + first + r, run, line);
         result_.Store(offset + r * stride, &whole, 1, 1, line);

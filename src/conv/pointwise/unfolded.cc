@@ -187,6 +187,11 @@ void Unfolded::FetchLanes(const LineReader& reader, const Range& channels, const
   }
 }
 
+Range Unfolded::ChannelsOf(const Range& unfolded) const {
+  const int64_t taps = kernel_[0] * kernel_[1] * kernel_[2], first = unfolded.first / taps;
+  return {first, base::CeilDiv(unfolded.first + unfolded.count, taps) - first};
+}
+
 Range Unfolded::StretchOf(const Range& pixels) const {
   if (strides_[4] != 1 || pixels.count == 0) return {0, 0};
   const Row first = RowAt(pixels.first / width_), last = RowAt((pixels.first + pixels.count - 1) / width_);

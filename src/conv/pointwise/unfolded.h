@@ -49,6 +49,10 @@ class Unfolded {
   int64_t bundle() const { return kernel_[2]; }  // channels of one
   int64_t width() const { return width_; }       // pixels of an output row
   int64_t column_stride() const { return stride_[2]; }
+  int64_t channel_stride() const { return strides_[1]; }
+
+  // The input's channels that some unfolded ones come from.
+  Range ChannelsOf(const Range& unfolded) const;
 
   Bundle BundleAt(int64_t index) const;
   Row RowAt(int64_t index) const;

@@ -336,17 +336,18 @@ class WeightsRun {
   // Likewise, of channels that are unfolded: whole ones, or parts where they are few.
   void AskForChannels(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
     const Span& next = piece.next;
-    const int64_t taps = p_.geometry.taps(), first_lane = FirstLane(piece.block), first = first_lane / taps;
-    const int64_t channels = base::CeilDiv(first_lane + s_.cut_.panels.channels(piece.block.lanes), taps) - first;
-    const int64_t parts = std::max<int64_t>(1, share.count / (channels * next.images)), units = channels * parts;
+    const Range channels = s_.input_.ChannelsOf({FirstLane(piece.block), s_.cut_.panels.channels(piece.block.lanes)});
+    const int64_t parts = std::max<int64_t>(1, share.count / (channels.count * next.images));
+    const int64_t units = channels.count * parts;
     const int64_t begin = share.first * units * next.images / share.count, image = begin / units;
     const int64_t end = std::min((share.first + 1) * units * next.images / share.count, (image + 1) * units);
     const Range stretch = s_.input_.StretchOf({(next.image + image) * s_.pieces_.plane + next.first, next.pixels});
     if (begin >= end || stretch.count == 0) return;
-    const int64_t bytes = numerics::ElementBytes(p_.input.dtype), stride = p_.input.strides[1];
+    const int64_t bytes = lanes_.element_bytes(), stride = s_.input_.channel_stride();
     const int64_t part = base::CeilDiv(stretch.count, parts), unit = begin % units;
-    packing::AskForStretches(lanes_.Address(stretch.first + (first + unit / parts) * stride + unit % parts * part),
-                             end - begin, part * bytes, stride * bytes, operands);
+    packing::AskForStretches(
+        lanes_.Address(stretch.first + (channels.first + unit / parts) * stride + unit % parts * part), end - begin,
+        part * bytes, stride * bytes, operands);
   }
 
   int64_t FirstLane(const Block& block) const {
