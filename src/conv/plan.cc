@@ -41,9 +41,10 @@ PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const 
   return planned;
 }
 
-// What one step may serve together: results of which each reads the output.
+// What one step may serve together: results of which each reads the output, or the input.
 constexpr uint8_t kJointSets[] = {kBackwardData | kBackwardWeights | kBiasFromOutput, kBackwardData | kBackwardWeights,
-                                  kBackwardWeights | kBiasFromOutput, kBackwardData | kBiasFromOutput};
+                                  kBackwardWeights | kBiasFromOutput, kBackwardData | kBiasFromOutput,
+                                  kBackwardWeights | kBiasFromInput};
 
 double WorkOf(const std::vector<PlannedStep>& steps, uint8_t computations) {
   double work = 0;

@@ -30,8 +30,9 @@ constexpr const char* kNamed[] = {
     "conv_backward n1 ci292 co12 in16x16 k3x3 p1x1",
     // Both gradients from blocks of output, in pieces of a row.
     "conv_backward n2 ci1 co130 in20000 k10 s5",
-    // Blocks of channels by threads, phases of a stem.
+    // Blocks of channels by threads, with bias gradients; phases of a stem.
     "conv_backward n1 ci256 co512 in14x14 k1",
+    "conv_backward n2 ci200 co72 in15x15 k2 s2 transposed",
     "conv_backward n2 ci3 co40 in70x50 k7x7 s2 p3",
 };
 

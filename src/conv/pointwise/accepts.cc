@@ -4,11 +4,17 @@
 
 #include "conv/packing/planes.h"
 #include "conv/pointwise/unfolded.h"
+#include "conv/pointwise/weights_bias.h"
 
 namespace canopy::conv::pointwise {
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
+  if (const auto bias = static_cast<Computation>(computation & (kBiasFromOutput | kBiasFromInput)); bias != 0) {
+    if (computation != (kBackwardWeights | bias)) return "it computes bias gradients beside weight gradients only";
+    if (const std::string_view refusal = RefuseBias(problem, bias); !refusal.empty()) return refusal;
+    computation = kBackwardWeights;
+  }
+  if ((computation & (computation - 1)) != 0) return "it computes products of one kind at a time";
   const Geometry& g = problem.geometry;
   if (!Unfolds(g)) return "kernel offsets meet the same pixels, or the padding";
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;

@@ -3,11 +3,12 @@
 #include <cstring>
 
 #include "base/checked_math.h"
-#include "conv/packing/asks.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
 #include "conv/pair_reader.h"
+#include "conv/pointwise/weights_asks.h"
+#include "conv/pointwise/weights_bias.h"
 #include "conv/pointwise/weights_step.h"
 #include "exec/pool.h"
 
@@ -23,7 +24,7 @@ constexpr int64_t kRowsASum = 64;    // of segments' sums that a job adds up
 class WeightsRun {
  public:
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
-             float* partial)
+             float* partial, double* biases)
       : s_(step),
         p_(problem),
         lanes_operand_(s_.unfolded_ ? p_.input : packing::Flat(s_.cut_.outputs_are_lanes ? p_.output : p_.input)),
@@ -34,7 +35,9 @@ class WeightsRun {
         lane_pairs_(s_.cut_.outputs_are_lanes ? buffers.output : buffers.input, lanes_operand_.dtype, p_.rule),
         row_pairs_(s_.cut_.outputs_are_lanes ? buffers.input : buffers.output, rows_operand_.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        partial_(partial) {}
+        b_(buffers),
+        partial_(partial),
+        biases_(biases) {}
 
   void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const bool serial = s_.cut_.work < kSerialWork;
@@ -56,6 +59,9 @@ class WeightsRun {
         Job(index / segments, index % segments, scratch);
       }
     });
+    if (s_.bias_) {
+      StoreBiasSums(p_, b_, segments, s_.bias_from_output_ ? 1 : p_.geometry.taps(), serial, biases_);
+    }
     if (segments > 1) {
       const int64_t parts = base::CeilDiv(s_.cut_.block, kRowsASum);
       exec::ParallelFor(blocks * parts, serial, [&](int64_t index, int worker) {
@@ -82,12 +88,7 @@ class WeightsRun {
     return block;
   }
 
-  // A piece: pixels [first, first + pixels) of each image.
-  struct Span {
-    int64_t image = 0, images = 0, first = 0, pixels = 0;
-  };
-
-  Span SpanAt(int64_t piece) const {
+  PieceSpan SpanAt(int64_t piece) const {
     const int64_t image = s_.pieces_.image(piece) * s_.images_;
     return {image, std::min(s_.images_, p_.geometry.batch - image), s_.pieces_.first(piece), s_.pieces_.size(piece)};
   }
@@ -99,17 +100,39 @@ class WeightsRun {
     const int64_t begin = segment * s_.cut_.segment_pieces;
     const int64_t end = std::min(s_.pieces_.count(), begin + s_.cut_.segment_pieces);
     if (begin >= end) std::memset(sums, 0, static_cast<size_t>(floats) * sizeof(float));
+    double* biases = BiasesOf(block, segment);
+    if (biases != nullptr) {
+      std::fill_n(biases, s_.BiasesAreLanes() ? s_.cut_.panels.channels(block.lanes) : block.rows, 0.0);
+    }
     for (int64_t first = begin; first < end; first += kPiecesASum) {
       const int64_t last = std::min(end, first + kPiecesASum);
       float* tiles = first == begin ? sums : scratch.tiles;
       for (int64_t index = first; index < last; ++index) {
         // Behind the segment's end as well: most likely this thread's next job starts there.
-        const Span next = index + 1 < s_.pieces_.count() ? SpanAt(index + 1) : Span{};
-        AddPiece(block, SpanAt(index), next, index > first, tiles, scratch);
+        const PieceSpan next = index + 1 < s_.pieces_.count() ? SpanAt(index + 1) : PieceSpan{};
+        AddPiece(block, SpanAt(index), next, index > first, tiles, biases, scratch);
       }
       if (tiles != sums) kernels::Lines().add(tiles, floats, sums);
     }
     if (partial_ == nullptr) Store(block, sums, scratch);
+  }
+
+  // Where a job sums biases, or nullptr: one of those that meet the same channels does.
+  double* BiasesOf(const Block& block, int64_t segment) const {
+    const bool lanes = s_.BiasesAreLanes(), sums = s_.bias_ && (lanes ? block.first_row : block.lanes) == 0;
+    const int64_t channels = lanes ? LaneChannels() : s_.cut_.row_channels;
+    const int64_t first = lanes ? s_.cut_.panels.first(block.lanes) : block.first_row;
+    return sums ? biases_ + (segment * p_.geometry.groups + block.group) * channels + first : nullptr;
+  }
+
+  void AddLaneBiases(const Block& block, const PieceSpan& span, const float* slab, double* biases) const {
+    const packing::LanePanels& panels = s_.cut_.panels;
+    const int64_t width = panels.panel_lanes(), channels = panels.channels(block.lanes);
+    for (int64_t n = 0; n < span.images; ++n, slab += span.pixels * panels.block_lanes()) {
+      for (int64_t c = 0; c < channels; c += width) {
+        AddLaneSums(slab + c * span.pixels, width, span.pixels, std::min(width, channels - c), biases + c);
+      }
+    }
   }
 
   // The block's rows at a piece's first pixel, or how they are copied, a panel at a time.
@@ -121,17 +144,18 @@ class WeightsRun {
   // What the products of a block and a piece are made of.
   struct Piece {
     const Block& block;
-    Span span, next;  // next: what follows
+    PieceSpan span, next;  // next: what follows
     Rows rows;
     const float* slab;
     float* tiles;
+    double* row_biases;  // or nullptr
     bool accumulate;
   };
 
   // tiles (+)= the piece's products. Panels of rows meet all panels of lanes as wide one after another, so that a row
   // is read once for them.
-  void AddPiece(const Block& block, const Span& span, const Span& next, bool accumulate, float* tiles,
-                const WeightsScratch& scratch) const {
+  void AddPiece(const Block& block, const PieceSpan& span, const PieceSpan& next, bool accumulate, float* tiles,
+                double* biases, const WeightsScratch& scratch) const {
     const packing::LanePanels& panels = s_.cut_.panels;
     const float* slab = scratch.lanes;
     if (scratch.all_lanes != nullptr) {
@@ -139,7 +163,9 @@ class WeightsRun {
     } else {
       LoadLanes(block, span, scratch.lines, scratch.lanes);
     }
-    const Piece piece{block, span, next, RowsOf(block, span), slab, tiles, accumulate};
+    const bool by_lanes = s_.BiasesAreLanes();
+    if (biases != nullptr && by_lanes) AddLaneBiases(block, span, slab, biases);
+    const Piece piece{block, span, next, RowsOf(block, span), slab, tiles, by_lanes ? nullptr : biases, accumulate};
     const int64_t count = panels.panels(block.lanes);
     for (int64_t panel = 0, alike; panel < count; panel += alike) {
       alike = panels.Alike(block.lanes, panel);
@@ -184,6 +210,10 @@ class WeightsRun {
         const bool asks = operands.ahead_step > 0;
         (asks ? by_rows.scattered_ahead : by_rows.scattered)[some.count](operands, piece.accumulate);
       }
+      if (last && piece.row_biases != nullptr) {
+        AddRowSums(piece.rows.at + some.first * piece.rows.stride, piece.rows.stride, some.count, piece.span,
+                   piece.rows.image_stride, piece.row_biases + some.first);
+      }
     }
   }
 
@@ -201,7 +231,7 @@ class WeightsRun {
       return AskForLanes(piece, {p / 2, end / 2}, operands);
     }
     if (p == end) {
-      const Span& next = last ? piece.next : piece.span;
+      const PieceSpan& next = last ? piece.next : piece.span;
       if (next.images > 0) AskForRows(piece.block, next, {0, row_panels.rows(0)}, operands);
       return;
     }
@@ -210,8 +240,23 @@ class WeightsRun {
     AskForRows(piece.block, piece.span, {first, row_panels.first(to) + row_panels.rows(to) - first}, operands);
   }
 
+  void AskForRows(const Block& block, const PieceSpan& next, const Range& rows,
+                  kernels::GatherOperands* operands) const {
+    const int64_t first = block.group * s_.cut_.row_channels + block.first_row;
+    AskForPiece(rows_, rows_operand_, {first + rows.first, rows.count}, next, operands);
+  }
+
+  // Share `share.first` of `share.count`, at once where there is no call.
+  void AskForLanes(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
+    const Range lanes{FirstLane(piece.block), s_.cut_.panels.channels(piece.block.lanes)};
+    if (!s_.unfolded_) return AskForShare(lanes_, lanes_operand_, lanes, share, piece.next, operands);
+    if (operands != nullptr) {
+      AskForUnfolded(lanes_, s_.input_, s_.input_.ChannelsOf(lanes), share, piece.next, s_.pieces_.plane, operands);
+    }
+  }
+
   // Fills slab_at[image][panel][term][lane].
-  void LoadLanes(const Block& block, const Span& span, const packing::SlabScratch& lines, float* slab_at) const {
+  void LoadLanes(const Block& block, const PieceSpan& span, const packing::SlabScratch& lines, float* slab_at) const {
     if (s_.dot_rate_ > 0) return LoadLanePairs(block, span, lines, slab_at);
     const packing::LanePanels& panels = s_.cut_.panels;
     packing::SlabShape slab;
@@ -232,7 +277,8 @@ class WeightsRun {
     }
   }
 
-  void LoadLanePairs(const Block& block, const Span& span, const packing::SlabScratch& lines, float* slab_at) const {
+  void LoadLanePairs(const Block& block, const PieceSpan& span, const packing::SlabScratch& lines,
+                     float* slab_at) const {
     const packing::LanePanels& panels = s_.cut_.panels;
     const int64_t width = panels.panel_lanes(), channels = panels.channels(block.lanes);
     const int64_t terms = s_.Terms(span.pixels);
@@ -251,7 +297,7 @@ class WeightsRun {
   }
 
   // Lines of pairs of some channels of an image, *between apart: in place or copied to `lines`.
-  const float* LanePairs(int64_t first, int64_t count, const Span& span, float* lines, int64_t* between) const {
+  const float* LanePairs(int64_t first, int64_t count, const PieceSpan& span, float* lines, int64_t* between) const {
     const int64_t stride = lanes_operand_.strides[1];
     const int64_t offset = span.image * lanes_operand_.strides[0] + first * stride + span.first;
     const float* in_place = s_.unfolded_ ? nullptr : InPlace(lane_pairs_, offset, lanes_operand_, span);
@@ -269,12 +315,12 @@ class WeightsRun {
   }
 
   // Pairs that need no copy, or nullptr: none may reach beyond the piece.
-  static const float* InPlace(const PairReader& reader, int64_t offset, const Operand& operand, const Span& span) {
+  static const float* InPlace(const PairReader& reader, int64_t offset, const Operand& operand, const PieceSpan& span) {
     const bool even = span.pixels % 2 == 0 && operand.strides[1] % 2 == 0 && operand.strides[0] % 2 == 0;
     return even ? reader.Direct(offset) : nullptr;
   }
 
-  Rows RowsOf(const Block& block, const Span& span) const {
+  Rows RowsOf(const Block& block, const PieceSpan& span) const {
     const int64_t offset = RowOffset(block, span), stride = rows_operand_.strides[1];
     const bool pairs = s_.dot_rate_ > 0;
     const float* in_place = pairs ? InPlace(row_pairs_, offset, rows_operand_, span) : rows_.Direct(offset, 1);
@@ -282,7 +328,7 @@ class WeightsRun {
   }
 
   void CopyRows(const Piece& piece, const Range& rows, float* to) const {
-    const Span& span = piece.span;
+    const PieceSpan& span = piece.span;
     for (int64_t n = 0; n < span.images; ++n) {
       int64_t offset =
           RowOffset(piece.block, span) + n * rows_operand_.strides[0] + rows.first * rows_operand_.strides[1];
@@ -293,61 +339,9 @@ class WeightsRun {
     }
   }
 
-  int64_t RowOffset(const Block& block, const Span& span) const {
+  int64_t RowOffset(const Block& block, const PieceSpan& span) const {
     return span.image * rows_operand_.strides[0] +
            (block.group * s_.cut_.row_channels + block.first_row) * rows_operand_.strides[1] + span.first;
-  }
-
-  // Lets a tile call ask for channels of a piece, line by line as it goes.
-  void AskFor(const LineReader& reader, const Operand& operand, const Range& channels, const Span& span,
-              kernels::GatherOperands* operands) const {
-    const int64_t bytes = numerics::ElementBytes(operand.dtype), stride = operand.strides[1];
-    const void* from = reader.Address(span.image * operand.strides[0] + channels.first * stride + span.first);
-    // Whole planes of neighbouring channels are one stretch.
-    const bool whole = span.pixels == stride;
-    packing::AskForStretches(from, whole ? span.images : channels.count,
-                             (whole ? channels.count : 1) * span.pixels * bytes, operand.strides[whole ? 0 : 1] * bytes,
-                             operands);
-  }
-
-  void AskForRows(const Block& block, const Span& next, const Range& rows, kernels::GatherOperands* operands) const {
-    AskFor(rows_, rows_operand_, {block.group * s_.cut_.row_channels + block.first_row + rows.first, rows.count}, next,
-           operands);
-  }
-
-  // Share `share.first` of `share.count`, at once where there is no call.
-  void AskForLanes(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
-    const Span& next = piece.next;
-    if (next.images == 0 || (s_.unfolded_ && operands == nullptr)) return;
-    if (s_.unfolded_) return AskForChannels(piece, share, operands);
-    const int64_t channels = s_.cut_.panels.channels(piece.block.lanes);
-    const int64_t begin = share.first * channels / share.count, end = (share.first + 1) * channels / share.count;
-    const int64_t first = FirstLane(piece.block) + begin;
-    if (begin == end) return;
-    if (operands != nullptr) return AskFor(lanes_, lanes_operand_, {first, end - begin}, next, operands);
-    const auto& strides = lanes_operand_.strides;
-    for (int64_t n = next.image; n < next.image + next.images; ++n) {
-      for (int64_t c = first; c < first + end - begin; ++c) {
-        lanes_.Prefetch(n * strides[0] + c * strides[1] + next.first, next.pixels);
-      }
-    }
-  }
-
-  // Likewise, of channels that are unfolded: whole ones, or parts where they are few.
-  void AskForChannels(const Piece& piece, const Range& share, kernels::GatherOperands* operands) const {
-    const Span& next = piece.next;
-    const Range channels = s_.input_.ChannelsOf({FirstLane(piece.block), s_.cut_.panels.channels(piece.block.lanes)});
-    const int64_t parts = std::max<int64_t>(1, share.count / (channels.count * next.images));
-    const int64_t units = channels.count * parts;
-    const int64_t begin = share.first * units * next.images / share.count, image = begin / units;
-    const int64_t end = std::min((share.first + 1) * units * next.images / share.count, (image + 1) * units);
-    const Range stretch = s_.input_.StretchOf({(next.image + image) * s_.pieces_.plane + next.first, next.pixels});
-    if (begin >= end || stretch.count == 0) return;
-    const int64_t bytes = lanes_.element_bytes(), stride = s_.input_.channel_stride();
-    const int64_t part = base::CeilDiv(stretch.count, parts), unit = begin % units;
-    packing::AskForStretches(
-        lanes_.Address(stretch.first + (channels.first + unit / parts) * stride + unit % parts * part), end - begin,
-        part * bytes, stride * bytes, operands);
   }
 
   int64_t FirstLane(const Block& block) const {
@@ -388,13 +382,17 @@ class WeightsRun {
   LineReader lanes_, rows_;
   PairReader lane_pairs_, row_pairs_;  // with dot products
   LineWriter result_;
+  const Buffers& b_;
   float* partial_;
+  double* biases_;
 };
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   float* partial = cut_.segments > 1 ? static_cast<float*>(ledger.Fetch(workspace, partial_handle_)) : nullptr;
-  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial).Run(ledger, workspace);
+  double* biases = bias_ ? static_cast<double*>(ledger.Fetch(workspace, bias_handle_)) : nullptr;
+  WeightsRun(*this, problem, buffers, ledger.FetchEach(workspace, scratch_handle_), partial, biases)
+      .Run(ledger, workspace);
 }
 
 }  // namespace canopy::conv::pointwise

@@ -46,6 +46,7 @@ constexpr double kWorkAPartial = 0.2;     // clearing and adding one partial res
 constexpr double kWorkATileVector = 2;    // adding to one vector of a result
 constexpr double kWorkAFarVector = 3;     // that is not in the L2
 constexpr double kWorkATileCall = 60;
+constexpr double kWorkABiasElem = 0.4;  // summing one: pays where a pass of its own would read memory again
 
 constexpr int64_t kLeastSharedRows = 128;  // where jobs are too few for the threads
 constexpr int64_t kManyJobsAThread = 16;
@@ -55,8 +56,10 @@ constexpr double kUnevenness = 0.25;  // of a job: what a thread, if there are s
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)),
+WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : bias_(computation != kBackwardWeights),
+      bias_from_output_((computation & kBiasFromOutput) != 0),
+      dot_rate_(Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule)),
       unfolded_(packing::HasStride(problem.geometry)),
       input_(problem.geometry, problem.input) {
   const Geometry g = ProductOf(problem).geometry;
@@ -80,6 +83,12 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
     partial_handle_ =
         ledger->Book("partial weight gradients",
                      cut_.jobs(g.groups) * cut_.segments * cut_.tiles_floats() * static_cast<int64_t>(sizeof(float)));
+  }
+  if (bias_) {
+    const int64_t channels = bias_from_output_ ? g.output_channels : g.input_channels;
+    bias_handle_ =
+        ledger->Book("partial bias gradients", cut_.segments * channels * static_cast<int64_t>(sizeof(double)));
+    bias_work_ = kWorkABiasElem * static_cast<double>(g.batch * plane * channels);
   }
   if (pieces_.count() == 1 && cut_.blocks > 1) {
     const int64_t parts = g.groups * cut_.panels.blocks(), floats = parts * SlabFloats();
@@ -129,6 +138,7 @@ void WeightsStep::ShareOut(const Geometry& g) {
   if (best <= whole.work / static_cast<double>(exec::ThreadCount())) return;  // even enough
   ForCuts(g, kLeastSharedRows, [&](const Cut& other) {
     if (other.segments != whole.segments || other.segment_pieces != whole.segment_pieces) return;
+    if (bias_ && other.outputs_are_lanes != whole.outputs_are_lanes) return;  // biases would be other sums
     if (const double time = Time(other, g.groups); time < best) {
       best = time;
       cut_ = other;

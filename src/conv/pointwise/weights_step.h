@@ -32,12 +32,13 @@ struct WeightsScratch {
 
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+  // Weight gradients, or these and bias gradients.
+  WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
   std::string Describe() const override;
-  double Work() const override { return cut_.work; }
+  double Work() const override { return cut_.work + bias_work_; }
 
  private:
   friend class WeightsRun;
@@ -77,6 +78,11 @@ class WeightsStep : public Step {
   double LaneWork() const;  // of transposing one element
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
+  // Whether biases are sums of lanes, else of rows.
+  bool BiasesAreLanes() const { return bias_ && bias_from_output_ == cut_.outputs_are_lanes; }
+
+  bool bias_ = false, bias_from_output_ = false;
+  double bias_work_ = 0;
   double dot_rate_ = 0;                               // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded
   bool rows_in_place_ = false;                        // read where they stand
@@ -88,7 +94,7 @@ class WeightsStep : public Step {
   packing::Pieces pieces_;  // of every images_-th plane
   Cut cut_;
   packing::CommonNumbers lanes_;  // where there is one piece, whose slabs several blocks of rows meet
-  int scratch_handle_ = -1, partial_handle_ = -1;
+  int scratch_handle_ = -1, partial_handle_ = -1, bias_handle_ = -1;
 };
 
 }  // namespace canopy::conv::pointwise
