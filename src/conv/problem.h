@@ -77,6 +77,12 @@ struct ConvProblem {
     return operand.dtype == numerics::DType::kFloat32 || rule.input_rounding == numerics::InputRounding::kNone;
   }
 
+  // Whether products multiply both gradients' operands as they stand in memory, FP32 and unrounded.
+  bool MultipliesPlain() const {
+    return input.dtype == numerics::DType::kFloat32 && output.dtype == numerics::DType::kFloat32 &&
+           rule.input_rounding == numerics::InputRounding::kNone;
+  }
+
   // Read, where a wanted computation reads them.
   Operand input, weight, output, bias;
   // Written, where the computation is wanted.

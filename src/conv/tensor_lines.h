@@ -62,7 +62,7 @@ class LineReader {
   void CopyRows(int64_t offset, int64_t step, int64_t rows, int64_t count, float* to, int64_t to_step) const;
 
   // Where element `offset` lies or would.
-  const void* Address(int64_t offset) const { return base_ + offset * numerics::ElementBytes(dtype_); }
+  const void* Address(int64_t offset) const { return base_ + offset * element_bytes(); }
 
   // sums[i] = the sum of elements offset + r * step + i, 0 <= r < rows, as they lie in memory, in the order of r, in
   // FP32, for 0 <= i < count. REQUIRES: FP32, FP16 or BF16.
@@ -75,9 +75,8 @@ class LineReader {
 
   // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.
   void Prefetch(int64_t offset, int64_t count) const {
-    const int64_t bytes = numerics::ElementBytes(dtype_);
-    const char* from = base_ + offset * bytes;
-    for (int64_t i = 0; i < count * bytes; i += kernels::kMemoryLine) kernels::Ask(from + i);
+    const char* from = base_ + offset * element_bytes();
+    for (int64_t i = 0; i < count * element_bytes(); i += kernels::kMemoryLine) kernels::Ask(from + i);
   }
 
   // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.

@@ -18,12 +18,14 @@ inline constexpr uint8_t kAllGradients = kBackwardData | kBackwardWeights | kBia
 inline constexpr uint8_t kJointSets[] = {kAllGradients, kBackwardData | kBackwardWeights, kBackwardData,
                                          kBackwardWeights};
 
-// The bias gradient.
-inline std::vector<double> BiasOf(const Case& c) {
-  std::vector<double> bias(static_cast<size_t>(c.problem.geometry.output_channels));
-  ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
-  return bias;
+inline std::vector<double> SumsOfChannels(const Tensor& tensor) {
+  std::vector<double> sums(static_cast<size_t>(tensor.dims[1]));
+  ForEach(tensor.dims, [&](const std::array<int64_t, 5>& at) { sums[at[1]] += tensor.Get(at); });
+  return sums;
 }
+
+// The bias gradient.
+inline std::vector<double> BiasOf(const Case& c) { return SumsOfChannels(c.output); }
 
 // `data_tolerance`: of the input's gradient, whose type may not hold the sums.
 inline void ExpectGradients(const Case& c, uint8_t wanted, double tolerance, double data_tolerance,

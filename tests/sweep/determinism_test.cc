@@ -62,5 +62,22 @@ TEST(Determinism, ThreadsStreamsAlignmentsRunsAndTheCallersRoundingDoNotChangeAB
   }
 }
 
+// What is chosen where memory is far only, for which drawn problems are too small.
+TEST(Determinism, ThreadsDoNotChangeABitOfBiasGradientsBesideProducts) {
+  for (const char* problem :
+       {"conv_backward n1 ci256 co512 in14x14 k1", "conv_backward n2 ci200 co72 in15x15 k2 s2 transposed",
+        // Threads would be served best with the other tensor's channels as lanes.
+        "conv_backward n2 ci400 co48 in12x7 k1", "conv_backward n4 ci300 co512 in9x14 k1"}) {
+    const std::string arguments = "0 '" + std::string(problem) + "'";
+    const Printed one = RunProcess("CANOPY_ALGORITHM=pointwise CANOPY_NUM_THREADS=1", 0, arguments);
+    ASSERT_EQ(one.exit_code, 0) << problem;
+    ASSERT_EQ(one.lines.size(), 1u) << problem;
+    for (const char* threads : {"2", "3", "7"}) {
+      const std::string environment = std::string("CANOPY_ALGORITHM=pointwise CANOPY_NUM_THREADS=") + threads;
+      EXPECT_EQ(RunProcess(environment, 0, arguments).lines, one.lines) << problem << ", threads: " << threads;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace canopy::sweep

@@ -33,12 +33,11 @@ class ChannelAsks {
     const int64_t channel = panel * a_panel_ + tile / parts_, lines_an_ask = vectors * kernels::kMemoryLine;
     if (stretch_.count == 0 || tile >= a_panel_ * parts_ || channel >= channels_.count) return;
     const int64_t part = base::CeilDiv(stretch_.count, parts_), stride = input_->channel_stride();
-    operands->ahead = reader_->Address((channels_.first + channel) * stride + stretch_.first + tile % parts_ * part);
-    operands->ahead_panel = a_panel_ * stride * reader_->element_bytes();
+    const void* from = reader_->Address((channels_.first + channel) * stride + stretch_.first + tile % parts_ * part);
+    packing::Asks(base::CeilDiv(part * reader_->element_bytes(), lines_an_ask), 1, packing::AskTimes(terms))
+        .Assign(0, from, lines_an_ask, operands);
     operands->ahead_line = kernels::kMemoryLine;
-    operands->ahead_step = lines_an_ask;
-    operands->asks =
-        base::CeilDiv(base::CeilDiv(part * reader_->element_bytes(), lines_an_ask), packing::AskTimes(terms));
+    operands->ahead_panel = a_panel_ * stride * reader_->element_bytes();
   }
 
  private:

@@ -40,11 +40,8 @@ int64_t Many(const Geometry& g) { return std::max(g.group_input_channels(), g.gr
 bool DotWeightsStep::Serves(const ConvProblem& problem) {
   const kernels::DotsKernels& dots = kernels::Dots();
   const Geometry& g = problem.geometry;
-  const bool plain = problem.input.dtype == numerics::DType::kFloat32 &&
-                     problem.output.dtype == numerics::DType::kFloat32 &&
-                     problem.rule.input_rounding == numerics::InputRounding::kNone;
   const int64_t few = Few(g), plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  return plain && !packing::HasStride(g) && g.batch > 0 && plane >= kLeastPlane && few > 0 &&
+  return problem.MultipliesPlain() && !packing::HasStride(g) && g.batch > 0 && plane >= kLeastPlane && few > 0 &&
          few * Many(g) * dots.lanes <= kMostSums;
 }
 

@@ -20,10 +20,7 @@ constexpr int64_t kMostLanes = 256;  // more than any panel has
 
 std::string_view RefuseBias(const ConvProblem& problem, Computation bias) {
   const Geometry& g = problem.geometry;
-  if (problem.input.dtype != numerics::DType::kFloat32 || problem.output.dtype != numerics::DType::kFloat32 ||
-      problem.rule.input_rounding != numerics::NumericRule{}.input_rounding) {
-    return "the bias gradient is not rounded";
-  }
+  if (!problem.MultipliesPlain()) return "the bias gradient is not rounded";
   if (g.group_input_channels() == 0 || g.group_output_channels() == 0) return "there are no products";
   for (int axis = 0; axis < 3 && bias == kBiasFromInput; ++axis) {
     if (g.kernel[axis] != g.stride[axis] || g.input_size[axis] != g.output_size[axis] * g.stride[axis]) {

@@ -65,9 +65,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   const Geometry g = ProductOf(problem).geometry;
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
-  rows_in_place_ = problem.input.dtype == numerics::DType::kFloat32 &&
-                   problem.output.dtype == numerics::DType::kFloat32 &&
-                   problem.rule.input_rounding == numerics::NumericRule{}.input_rounding;
+  rows_in_place_ = problem.MultipliesPlain();
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
   const int64_t most = kPieceTerms * a_term();
   batch_ = g.batch;

@@ -3,14 +3,13 @@
 // transposed problems' inputs with and without taps, within and beyond a piece, a panel and a block.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "exec/pool.h"
 #include "kernels/dispatch.h"
 #include "tests/conv/algorithm_run.h"
+#include "tests/conv/joint_gradients.h"
 #include "tests/conv/random_case.h"
 
 namespace canopy::conv {
@@ -39,12 +38,6 @@ Geometry DrawGeometry(uint32_t seed, Draw* draw) {
   return g;
 }
 
-std::vector<double> SumsOfChannels(const Tensor& tensor, int64_t channels) {
-  std::vector<double> sums(static_cast<size_t>(channels), 0);
-  ForEach(tensor.dims, [&](const std::array<int64_t, 5>& at) { sums[at[1]] += tensor.Get(at); });
-  return sums;
-}
-
 // Inputs may have gaps between their rows; weights have none, and `channels` sums are wanted.
 Case DrawCase(const Geometry& g, uint32_t seed, int64_t channels, Draw* draw) {
   Case c = PlainCase(g, seed, DType::kFloat32, draw);
@@ -71,7 +64,7 @@ TEST_P(WeightsBiasTest, GivesExactSumsOfWholeNumbers) {
     served[transposed] += RunAlgorithm(&c, "pointwise", both) == both ? 1 : 0;
     const std::string trace = "seed " + std::to_string(seed);
     ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, trace);
-    ExpectNear("bias gradient", c.bias_result, SumsOfChannels(transposed ? c.input : c.output, channels), 0, trace);
+    ExpectNear("bias gradient", c.bias_result, SumsOfChannels(transposed ? c.input : c.output), 0, trace);
     if (HasFailure()) return;
   }
   EXPECT_GT(served[0], 30);
