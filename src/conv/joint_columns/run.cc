@@ -14,11 +14,6 @@
 #include "exec/pool.h"
 
 namespace canopy::conv::joint_columns {
-namespace {
-
-constexpr int64_t kPixelsAhead = 128;  // that memory is asked for
-
-}  // namespace
 
 // One run of one step: its buffers with the plan's numbers.
 class JointRun {
@@ -87,12 +82,12 @@ class JointRun {
 
   void RunJobs(bool serial) const {
     exec::ParallelFor(s_.jobs_, serial, [&](int64_t job, int worker) {
-      const int64_t pieces = s_.pieces(g_);
+      const int64_t end = (job + 1) * s_.pieces(g_) / s_.jobs_;
       const JointScratch scratch = ScratchOf(worker);
       List(scratch);
       std::memset(Partial(job), 0, static_cast<size_t>(s_.partial_floats()) * sizeof(float));
-      for (int64_t index = job * pieces / s_.jobs_; index < (job + 1) * pieces / s_.jobs_; ++index) {
-        RunPiece(s_.PieceAt(g_, index), Partial(job), scratch);
+      for (int64_t index = job * s_.pieces(g_) / s_.jobs_; index < end; ++index) {
+        RunPiece(s_.PieceAt(g_, index), s_.PieceAt(g_, std::min(index + 1, end - 1)), Partial(job), scratch);
       }
     });
     exec::ParallelFor(chunks(), serial, [&](int64_t chunk, int) { Finish(ChunkAt(chunk)); });
@@ -114,35 +109,48 @@ class JointRun {
                 static_cast<size_t>(s_.inputs_ * s_.slab_.channel_floats() + 2 * kernels::kLineSlack) * sizeof(float));
   }
 
-  void RunPiece(const Piece& piece, float* partial, const JointScratch& scratch) const {
+  void RunPiece(const Piece& piece, const Piece& next, float* partial, const JointScratch& scratch) const {
     s_.slab_.Fill(p_, input_, {piece.image, 0, 0, piece.begin, 1, piece.end - piece.begin}, 0, s_.inputs_, scratch.line,
                   scratch.slab);
-    for (int64_t number = 0; number < chunks(); ++number) RunChunk(piece, number, partial, scratch);
+    for (int64_t number = 0; number < chunks(); ++number) RunChunk(piece, next, number, partial, scratch);
     if (!again_) StoreInput(piece, scratch);
   }
 
-  // Of a chunk of output channels the terms of the products, and all of the weights' sums over the piece.
-  void RunChunk(const Piece& piece, int64_t number, float* partial, const JointScratch& scratch) const {
+  // Of a chunk of output channels the terms of the products, and all of the weights' sums over the piece. The sums come
+  // first: they read the output row by row, which is what processors fetch ahead of themselves.
+  void RunChunk(const Piece& piece, const Piece& next_piece, int64_t number, float* partial,
+                const JointScratch& scratch) const {
     const Chunk chunk = ChunkAt(number);
-    const size_t floats = static_cast<size_t>(chunk.outputs * s_.columns_ * s_.lanes_);
-    std::memset(scratch.sums, 0, floats * sizeof(float));
-    float* to = partial + chunk.first * s_.results();
+    const int64_t results = chunk.outputs * s_.results();
+    std::memset(scratch.sums, 0, static_cast<size_t>(results * s_.lanes_) * sizeof(float));
     int64_t next = piece.first;  // panel
     for (int64_t begin = piece.begin; begin < piece.end; begin += s_.strip_) {
       const int64_t end = std::min(piece.end, begin + s_.strip_);
       const int64_t from = std::max(piece.first, std::min(next - s_.panel_lanes(), begin));
       const Block block = BlockOf(piece, chunk, from, std::min(piece.end, end + s_.panel_lanes()), scratch);
+      AddToSums(piece, chunk, begin, end, block, scratch);
+      if (again_) continue;
+      const char* coming = Coming(piece, next_piece, number, end) - begin * OutputBytes();
       for (; next < end; next += s_.panel_lanes()) {
-        if (!again_) MultiplyPanel(piece, number, next, block, scratch);
+        MultiplyPanel(piece, number, next, block, coming + next * OutputBytes(), scratch);
       }
-      AddToSums(piece, chunk, begin, end, block, to, scratch);
     }
-    kernels::Dots().reduce(scratch.sums, chunk.outputs * s_.columns_, scratch.reduced);
-    const float* from = scratch.reduced;
-    for (int64_t k = 0; k < chunk.outputs; ++k, to += s_.results(), from += s_.columns_) {
-      for (int64_t i = 0; i < s_.columns_; ++i) to[i] += from[i];
-    }
+    kernels::Dots().reduce(scratch.sums, results, scratch.reduced);
+    float* to = partial + chunk.first * s_.results();
+    for (int64_t i = 0; i < results; ++i) to[i] += scratch.reduced[i];
   }
+
+  // The block after a chunk's that ends with pixel `end`.
+  const char* Coming(const Piece& piece, const Piece& next_piece, int64_t number, int64_t end) const {
+    int64_t offset = OutputOffset(piece, ChunkAt(number)) + end;
+    if (end == piece.end) {
+      offset = number + 1 < chunks() ? OutputOffset(piece, ChunkAt(number + 1)) + piece.begin
+                                     : OutputOffset(next_piece, ChunkAt(0)) + next_piece.begin;
+    }
+    return static_cast<const char*>(output_.Address(offset));
+  }
+
+  int64_t OutputBytes() const { return numerics::ElementBytes(p_.output.dtype); }
 
   int64_t OutputOffset(const Piece& piece, const Chunk& chunk) const {
     return piece.image * p_.output.strides[0] + chunk.first * p_.output.strides[1];
@@ -158,7 +166,8 @@ class JointRun {
   }
 
   // A panel's products with the terms of a chunk. The last panel of a piece ends with it.
-  void MultiplyPanel(const Piece& piece, int64_t number, int64_t next, Block block, const JointScratch& scratch) const {
+  void MultiplyPanel(const Piece& piece, int64_t number, int64_t next, Block block, const char* ahead,
+                     const JointScratch& scratch) const {
     const Chunk chunk = ChunkAt(number);
     const int64_t lanes = s_.panel_lanes(), count = std::min(lanes, piece.end - piece.first);
     const int64_t begin = std::min(next, piece.end - count);
@@ -177,25 +186,15 @@ class JointRun {
       CopyEnds(block, begin, count, chunk.outputs, lanes, scratch.ends);
     }
     const packing::Asks asks(chunk.outputs, panels_.count(), packing::AskTimes(chunk.outputs));
-    const void* ahead = AheadOf(piece, number, next);
     const int64_t vectors = base::CeilDiv(count, s_.tiles_.vector_lanes);
     for (int64_t panel = 0; panel < panels_.count(); ++panel) {
       const int64_t first = panels_.first(panel), rows = panels_.rows(panel);
       operands.a = packed_ + chunk.first * s_.columns_ + first * chunk.outputs;
       operands.a_step = rows;
       operands.c = scratch.products + first * s_.product_pitch_ + next - piece.first;
-      asks.Assign(panel, ahead, p_.output.strides[1] * numerics::ElementBytes(p_.output.dtype), &operands);
+      asks.Assign(panel, ahead, p_.output.strides[1] * OutputBytes(), &operands);
       s_.tiles_.tiles[vectors - 1].adjacent[rows](operands, number > 0);
     }
-  }
-
-  // What memory is asked for while a panel is multiplied: pixels of this chunk or the first ones of the next.
-  const void* AheadOf(const Piece& piece, int64_t number, int64_t panel) const {
-    const int64_t offset = OutputOffset(piece, ChunkAt(number)), ahead = panel + kPixelsAhead;
-    if (ahead < piece.end) return output_.Address(offset + ahead);
-    if (number + 1 == chunks()) return output_.Address(offset + piece.end - 1);
-    return output_.Address(OutputOffset(piece, ChunkAt(number + 1)) +
-                           std::min(piece.first + ahead - piece.end, piece.end - 1));
   }
 
   // Pixels that fill no vector, and zeros behind them.
@@ -204,38 +203,44 @@ class JointRun {
     kernels::Lines().copy_rows(block.at + begin, block.pitch, rows, count, to, lanes);
   }
 
-  void AddToSums(const Piece& piece, const Chunk& chunk, int64_t begin, int64_t end, Block block, float* partial,
+  void AddToSums(const Piece& piece, const Chunk& chunk, int64_t begin, int64_t end, Block block,
                  const JointScratch& scratch) const {
-    const kernels::DotsKernels& dots = kernels::Dots();
     const int64_t whole = (end - begin) / s_.lanes_ * s_.lanes_, rest = end - begin - whole;
-    const int most = dots.most_rows();
-    if (rest > 0) CopyEnds(block, begin + whole, rest, chunk.outputs, s_.lanes_, scratch.ends);
     kernels::DotsCall call{};
-    call.sums_row = s_.columns_ * s_.lanes_;
-    for (int64_t k = 0; k < chunk.outputs; k += most) {
-      const int64_t rows = std::min<int64_t>(most, chunk.outputs - k);
-      const int64_t tiles = base::CeilDiv(s_.columns_, dots.most_columns[rows]);
+    call.vectors = whole / s_.lanes_;
+    call.a = block.at + begin;
+    call.a_row = block.pitch;
+    call.b = scratch.slab + begin - piece.begin;
+    if (call.vectors > 0) AddVectors(chunk, call, scratch);
+    if (rest == 0) return;
+    CopyEnds(block, begin + whole, rest, chunk.outputs, s_.lanes_, scratch.ends);
+    call.vectors = 1;
+    call.a = scratch.ends;
+    call.a_row = s_.lanes_;
+    call.b += whole;
+    AddVectors(chunk, call, scratch);
+  }
+
+  // Every tile asks for two of the channels that come next.
+  void AddVectors(const Chunk& chunk, kernels::DotsCall call, const JointScratch& scratch) const {
+    const kernels::DotsKernels& dots = kernels::Dots();
+    const float* const first_row = call.a;
+    call.row_sums_row = call.sums_row = s_.results() * s_.lanes_;
+    call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * static_cast<int64_t>(sizeof(float));
+    for (int64_t k = 0; k < chunk.outputs; k += dots.most_rows()) {
+      const int64_t rows = std::min<int64_t>(dots.most_rows(), chunk.outputs - k);
+      const int64_t tiles = s_.DotTiles(rows);
+      call.a = first_row + k * call.a_row;
       for (int64_t tile = 0; tile < tiles; ++tile) {
         const int64_t first = tile * s_.columns_ / tiles, count = (tile + 1) * s_.columns_ / tiles - first;
         call.b_offsets = scratch.tap_offsets + first;
-        call.sums = scratch.sums + (k * s_.columns_ + first) * s_.lanes_;
-        call.a = block.at + k * block.pitch + begin;
-        call.a_row = block.pitch;
-        call.b = scratch.slab + begin - piece.begin;
-        call.vectors = whole / s_.lanes_;
-        call.ahead[0] = call.ahead[1] = reinterpret_cast<const char*>(call.a);
-        if (whole > 0) dots.dots[rows][count](call);
-        if (rest == 0) continue;
-        call.a = scratch.ends + k * s_.lanes_;
-        call.a_row = s_.lanes_;
-        call.b += whole;
-        call.vectors = 1;
-        dots.dots[rows][count](call);
-      }
-      // While the channels are in the L1.
-      for (int64_t r = k; r < k + rows && s_.bias_ && !again_; ++r) {
-        partial[r * s_.results() + s_.columns_] +=
-            kernels::Lines().sum(block.at + r * block.pitch + begin, end - begin);
+        call.sums = scratch.sums + (k * s_.results() + first) * s_.lanes_;
+        call.row_sums = scratch.sums + (k * s_.results() + s_.columns_) * s_.lanes_;
+        for (int i = 0; i < 2; ++i) {
+          const int64_t coming = std::min(k + rows + 2 * tile + i, chunk.outputs - 1);
+          call.ahead[i] = reinterpret_cast<const char*>(first_row + coming * call.a_row);
+        }
+        (tile == 0 && s_.bias_ ? dots.summing : dots.dots)[rows][count](call);
       }
     }
   }

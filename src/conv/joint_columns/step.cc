@@ -17,8 +17,8 @@ using base::CeilDiv;
 using base::RoundUp;
 
 constexpr int64_t kPiecePixels = 1600;
-constexpr int64_t kStripPixels = 800;  // with kChunk: 200 KiB of a 1 MiB L2
-constexpr int64_t kChunk = 64;         // as many pages as the processor looks ahead in
+constexpr int64_t kStripPixels = 400;  // with kChunk: 200 KiB of a 1 MiB L2, and as much of the next block
+constexpr int64_t kChunk = 128;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kMostPieces = 256;  // of a job: its sums meet as many terms
 constexpr int64_t kSlabMultiple = 16;
@@ -27,7 +27,7 @@ constexpr int64_t kSlabMultiple = 16;
 constexpr double kDataEfficiency = 0.85;
 constexpr double kWeightsEfficiency = 0.8;
 constexpr double kReadWork = 0.5;  // of a vector of output, by a tile of weights' sums
-constexpr double kBiasWork = 1;    // likewise, once
+constexpr double kBiasWork = 0.3;  // likewise, once
 constexpr double kTileWork = 80, kDotsWork = 60;
 constexpr double kSumWork = 3;     // of a vector of sums, once a block
 constexpr double kReduceWork = 8;  // likewise, once a piece
@@ -95,6 +95,11 @@ Piece JointStep::PieceAt(const Geometry& g, int64_t index) const {
   return piece;
 }
 
+int64_t JointStep::DotTiles(int64_t rows) const {
+  const kernels::DotsKernels& dots = kernels::Dots();
+  return CeilDiv(columns_, (bias_ ? dots.most_summing_columns : dots.most_columns)[rows]);
+}
+
 double JointStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const double scale = static_cast<double>(lanes_) / kWorkLanes;
@@ -104,9 +109,8 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const double vectors = all * static_cast<double>(CeilDiv(a_piece, lanes_)) * scale;
   const double panels = all * static_cast<double>(CeilDiv(a_piece + reach_, panel_lanes()));
   const double strips = all * static_cast<double>(CeilDiv(a_piece, strip_));
-  const kernels::DotsKernels& dots = kernels::Dots();
-  const int rows = dots.most_rows();
-  const int64_t a_row = CeilDiv(columns_, dots.most_columns[rows]);
+  const int rows = kernels::Dots().most_rows();
+  const int64_t a_row = DotTiles(rows);
   const double tiles = static_cast<double>(CeilDiv(outputs_, rows) * a_row);
   const double row_panels = static_cast<double>(CeilDiv(columns_, tiles_.tiles[vectors_ - 1].most_rows));
   const double read = columns / kWeightsEfficiency + static_cast<double>(a_row) * kReadWork + (bias_ ? kBiasWork : 0);
@@ -127,8 +131,8 @@ JointScratch JointStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.block = carver.Take<float>(chunk_ * block_pitch_);
   scratch.ends = carver.Take<float>(chunk_ * panel_lanes());
   scratch.products = carver.Take<float>(columns_ * product_pitch_);
-  scratch.sums = carver.Take<float>(chunk_ * columns_ * lanes_);
-  scratch.reduced = carver.Take<float>(chunk_ * columns_);
+  scratch.sums = carver.Take<float>(chunk_ * results() * lanes_);
+  scratch.reduced = carver.Take<float>(chunk_ * results());
   scratch.phases = carver.Take<float>(inputs_ * residues * phase_floats_);
   scratch.tap_offsets = carver.Take<int64_t>(columns_);
   scratch.sum_offsets = carver.Take<int64_t>(columns_);

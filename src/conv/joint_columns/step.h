@@ -38,7 +38,7 @@ struct JointScratch {
   float* block;          // [output channel][pixel], where output is not finite
   float* ends;           // [output channel][lane]: pixels that fill no vector, then zeros
   float* products;       // [column][pixel from the piece's first]
-  float* sums;           // [output channel of a block][column] vectors of lanes
+  float* sums;           // [output channel of a block][column, then output itself] vectors of lanes
   float* reduced;        // likewise, of numbers
   float* phases;         // of the gradient: [input channel][residue][position]
   int64_t* tap_offsets;  // in the slab
@@ -65,6 +65,7 @@ class JointStep : public Step {
   int64_t pieces(const Geometry& g) const { return g.batch * base::CeilDiv(g.output_size[2], piece_); }
   int64_t results() const { return columns_ + (bias_ ? 1 : 0); }  // of an output channel
   int64_t partial_floats() const { return outputs_ * results(); }
+  int64_t DotTiles(int64_t rows) const;  // of the columns' sums for so many output channels
   int64_t panel_lanes() const { return tiles_.tiles[vectors_ - 1].lanes; }
 
   bool bias_;  // its gradient too

@@ -22,12 +22,19 @@ using DotsTag = hn::CappedTag<float, 16>;
 using DotsVec = hn::Vec<DotsTag>;
 inline constexpr int64_t kDotsLanes = static_cast<int64_t>(hn::MaxLanes(DotsTag()));
 
-// Few sums would wait for one another: each is kept several times then.
-constexpr int DotsAtOnce(int sums) { return sums >= 8 ? 1 : sums >= 4 ? 2 : 4; }
+// Few sums would wait for one another: each is kept several times then, where registers are left.
+constexpr int DotsAtOnce(int sums, bool sums_rows) {
+  if (sums_rows && CANOPY_VECTOR_REGISTERS < 32) return 1;
+  return sums >= 8 ? 1 : sums >= 4 ? 2 : 4;
+}
 
-template <int kRows, int kColumns>
+constexpr int DotsRegisters(int rows, int columns, bool sums_rows) {
+  return rows * columns + rows + 1 + (sums_rows ? rows : 0);
+}
+
+template <int kRows, int kColumns, bool kSumsRows>
 void DotPlanes(const DotsCall& call) {
-  constexpr int kAtOnce = DotsAtOnce(kRows * kColumns);
+  constexpr int kAtOnce = DotsAtOnce(kRows * kColumns, kSumsRows);
   const DotsTag d;
   DotsVec acc[kAtOnce][kRows][kColumns];
 #pragma GCC unroll 4
@@ -38,6 +45,9 @@ void DotPlanes(const DotsCall& call) {
       for (int c = 0; c < kColumns; ++c) acc[u][r][c] = hn::Zero(d);
     }
   }
+  DotsVec row_sums[kRows];
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) row_sums[r] = hn::Zero(d);
   const int64_t a_row = call.a_row, ahead_step = call.ahead_step[0], ahead_too_step = call.ahead_step[1];
   const int64_t end = call.vectors * kDotsLanes;
   for (int64_t line = 0; line < call.lines; ++line) {
@@ -53,7 +63,10 @@ void DotPlanes(const DotsCall& call) {
       ahead_too += ahead_too_step;
       DotsVec a[kRows];
 #pragma GCC unroll 8
-      for (int r = 0; r < kRows; ++r) a[r] = hn::LoadU(d, a_line + r * a_row + at);
+      for (int r = 0; r < kRows; ++r) {
+        a[r] = hn::LoadU(d, a_line + r * a_row + at);
+        if constexpr (kSumsRows) row_sums[r] = hn::Add(row_sums[r], a[r]);
+      }
 #pragma GCC unroll 8
       for (int c = 0; c < kColumns; ++c) {
         const DotsVec b = hn::LoadU(d, columns[c] + at);
@@ -81,6 +94,10 @@ void DotPlanes(const DotsCall& call) {
 #pragma GCC unroll 4
       for (int u = 1; u < kAtOnce; ++u) sum = hn::Add(sum, acc[u][r][c]);
       hn::StoreU(first ? sum : hn::Add(hn::LoadU(d, to), sum), d, to);
+    }
+    if constexpr (kSumsRows) {
+      float* sum_to = call.row_sums + r * call.row_sums_row;
+      hn::StoreU(first ? row_sums[r] : hn::Add(hn::LoadU(d, sum_to), row_sums[r]), d, sum_to);
     }
   }
 }
@@ -131,8 +148,12 @@ inline void ReduceLanes(const float* vectors, int64_t count, float* sums) {
 
 template <int kRows, int kColumns>
 void FillDots(DotsKernels* kernels) {
-  kernels->dots[kRows][kColumns] = &DotPlanes<kRows, kColumns>;
+  kernels->dots[kRows][kColumns] = &DotPlanes<kRows, kColumns, false>;
   kernels->most_columns[kRows] = HWY_MAX(kernels->most_columns[kRows], kColumns);
+  if constexpr (DotsRegisters(kRows, kColumns, true) <= HWY_MAX(CANOPY_VECTOR_REGISTERS, 16)) {
+    kernels->summing[kRows][kColumns] = &DotPlanes<kRows, kColumns, true>;
+    kernels->most_summing_columns[kRows] = HWY_MAX(kernels->most_summing_columns[kRows], kColumns);
+  }
   if constexpr (kColumns > 1) FillDots<kRows, kColumns - 1>(kernels);
 }
 

@@ -12,6 +12,7 @@ namespace canopy::kernels {
 //   sums[r*sums_row + c*lanes] += sum over 0 <= l < lines, 0 <= v < vectors of
 //       a[r*a_row + l*a_line + v*lanes] * b[b_offsets[c] + l*b_line + v*lanes],
 //   0 <= r < the kernel's rows, 0 <= c < its columns.
+// Kernels that sum rows, too, do it with b = 1 for row_sums[r*row_sums_row].
 // Kernels keep a fixed number of sums of each element, by l and v, with one fused multiply-add a term where the
 // instruction set has it, and add them in a fixed order. Any alignment, though vectors that straddle cache lines cost
 // twice.
@@ -24,6 +25,8 @@ struct DotsCall {
   float* sums;
   int64_t sums_row;
   bool first = false;  // sums are not read: they are 0
+  float* row_sums = nullptr;
+  int64_t row_sums_row = 0;
   int64_t lines = 1, a_line = 0, b_line = 0;
   // Brought to the cache meanwhile: two lines of memory a vector, those of each kind ahead_step bytes apart, from line
   // to line ahead_line bytes. A hint: any address will do.
@@ -41,6 +44,10 @@ struct DotsKernels {
   // By rows and columns, nullptr where the registers do not hold so many sums.
   DotsFn dots[kMostDotsRows + 1][kMostDotsColumns + 1];
   int most_columns[kMostDotsRows + 1];  // by rows; 0: no kernels of so many
+
+  // Those that sum rows, too.
+  DotsFn summing[kMostDotsRows + 1][kMostDotsColumns + 1];
+  int most_summing_columns[kMostDotsRows + 1];
 
   int most_rows() const {
     int rows = kMostDotsRows;
