@@ -40,9 +40,10 @@ bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool satu
 
 uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool saturate) {
   const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
-  RunPlan(*plan, c, algorithm, saturate);
   const PlannedStep& first = plan->steps[0];
-  return first.algorithm->name == std::string(algorithm) ? first.computations : 0;
+  if (first.algorithm->name != std::string(algorithm)) return 0;
+  RunPlan(*plan, c, algorithm, saturate);
+  return first.computations;
 }
 
 bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
@@ -64,14 +65,18 @@ bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
 }
 
 void ExpectExactSums(Case* c, const char* algorithm, const std::string& trace, std::array<int, 3>* served) {
-  const Computation computations[] = {kForward, kBackwardData, kBackwardWeights};
-  for (int i = 0; i < 3; ++i) (*served)[i] += RunAlgorithm(c, algorithm, computations[i]) != 0;
+  const bool forward = RunIfServed(c, algorithm, kForward), data = RunIfServed(c, algorithm, kBackwardData),
+             weights = RunIfServed(c, algorithm, kBackwardWeights);
+  (*served)[0] += forward;
+  (*served)[1] += data;
+  (*served)[2] += weights;
+  if (!forward && !data && !weights) return;
   const Sums expected = Expected(*c);
-  ExpectNear("forward", c->output_result, expected.output, 0, trace);
   // BF16 holds whole numbers up to 256.
-  ExpectNear("backward data", c->input_result, expected.input,
-             c->problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3, trace);
-  ExpectNear("backward weights", c->weight_result, expected.weight, 0, trace);
+  const double data_tolerance = c->problem.input_result.dtype == DType::kFloat32 ? 0 : 4e-3;
+  if (forward) ExpectNear("forward", c->output_result, expected.output, 0, trace);
+  if (data) ExpectNear("backward data", c->input_result, expected.input, data_tolerance, trace);
+  if (weights) ExpectNear("backward weights", c->weight_result, expected.weight, 0, trace);
 }
 
 void MakeOneInfinite(Case* c, uint32_t seed) {
@@ -80,11 +85,11 @@ void MakeOneInfinite(Case* c, uint32_t seed) {
 }
 
 void ExpectPaddingAbsent(Case* c, const char* algorithm, const std::string& trace) {
-  RunAlgorithm(c, algorithm, kBackwardData);
-  RunAlgorithm(c, algorithm, kBackwardWeights);
+  const bool data = RunIfServed(c, algorithm, kBackwardData), weights = RunIfServed(c, algorithm, kBackwardWeights);
+  if (!data && !weights) return;
   const Sums expected = Expected(*c);
-  ExpectSameClasses(c->input_result, expected.input, trace + " backward data");
-  ExpectSameClasses(c->weight_result, expected.weight, trace + " backward weights");
+  if (data) ExpectSameClasses(c->input_result, expected.input, trace + " backward data");
+  if (weights) ExpectSameClasses(c->weight_result, expected.weight, trace + " backward weights");
 }
 
 }  // namespace canopy::conv

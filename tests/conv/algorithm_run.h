@@ -16,21 +16,21 @@ namespace canopy::conv {
 // serves, which is tested by itself.
 bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool saturate = false);
 
-// The computations of the first step that the algorithm itself served, together.
+// Runs the plan if its first step is the algorithm's own, and returns what that step computes, or else 0.
 uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool saturate = false);
 
 // Backward, of tensors that are said to outgrow the caches, with the input's gradient at the beginning of a line of
 // memory. Returns whether it goes past the caches.
 bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations);
 
-// Forward, backward data and backward weights of whole numbers, whose sums FP32 holds. Counts in `served`, in this
-// order, what the algorithm itself computed.
+// Forward, backward data and backward weights of whole numbers, whose sums FP32 holds, each where the algorithm itself
+// serves it. Counts these in `served`, in this order.
 void ExpectExactSums(Case* c, const char* algorithm, const std::string& trace, std::array<int, 3>* served);
 
 // The first element of the weights, the output or the input, in turn.
 void MakeOneInfinite(Case* c, uint32_t seed);
 
-// Backward data and weights of a case that MakeOneInfinite has changed.
+// Backward data and weights of a case that MakeOneInfinite has changed, likewise.
 void ExpectPaddingAbsent(Case* c, const char* algorithm, const std::string& trace);
 
 }  // namespace canopy::conv

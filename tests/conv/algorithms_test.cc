@@ -158,7 +158,7 @@ TEST_P(AlgorithmsTest, SumLongBiasGradientsInShortParts) {
     Case c = PlainCase(g, 1, seed < 2 ? DType::kFloat32 : DType::kBFloat16, &draw);
     if (seed < 2) c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
     ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { c.output.Set(at, 0.1f); });
-    RunAlgorithm(&c, name, kBackwardWeights | kBiasFromOutput);
+    if (!RunIfServed(&c, name, kBackwardWeights | kBiasFromOutput)) continue;
     const double sum = 65536 * c.output.Get({0, 0, 0, 0, 0});
     for (int64_t channel : {0, 1}) {
       EXPECT_NEAR(c.bias_result.Get({0, channel, 0, 0, 0}), sum, sum * 2 * 256 / (1 << 25))

@@ -55,8 +55,9 @@ TEST_P(ColumnDotsTest, GivesExactSumsOfWholeNumbersWhicheverJobComesFirst) {
     Case c = FewColumnsCase(seed);
     std::optional<exec::ScopedBackwardJobs> backward;
     if (seed % 3 == 0) backward.emplace();
-    const uint8_t computed = RunAlgorithm(&c, "column_dots", kJoint);
-    served += computed == kJoint;
+    const uint8_t own = RunAlgorithm(&c, "column_dots", kJoint);
+    if (own == 0) continue;
+    served += own == kJoint;
     const std::string trace = "seed " + std::to_string(seed);
     ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, trace);
     std::vector<double> bias(static_cast<size_t>(c.problem.geometry.output_channels), 0);
@@ -74,7 +75,7 @@ TEST_P(ColumnDotsTest, KeepsPaddingAbsentWhenTheOtherSideIsNotFinite) {
   for (uint32_t seed = 0; seed < 30; ++seed) {
     Case c = FewColumnsCase(seed);
     MakeOneInfinite(&c, seed);
-    RunAlgorithm(&c, "column_dots", kJoint);
+    if (!RunIfServed(&c, "column_dots", kJoint)) continue;
     ExpectSameClasses(c.weight_result, Expected(c).weight, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
@@ -95,7 +96,7 @@ TEST_P(ColumnDotsTest, SumsBiasesOfWhatItRoundsUnrounded) {
   // HFLOAT32 keeps 11 bits of them: 1 + 2^-12 becomes 1.
   const float number = 1 + std::ldexp(1.0f, -12);
   ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { c.output.Set(at, number); });
-  RunAlgorithm(&c, "column_dots", kJoint);
+  ASSERT_EQ(RunAlgorithm(&c, "column_dots", kJoint), kJoint);
   ForEach(c.bias_result.dims,
           [&](const std::array<int64_t, 5>& at) { EXPECT_EQ(c.bias_result.Get(at), 1600 * number); });
   ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, "rounded");

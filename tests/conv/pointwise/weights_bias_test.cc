@@ -61,7 +61,9 @@ TEST_P(WeightsBiasTest, GivesExactSumsOfWholeNumbers) {
     std::optional<exec::ScopedBackwardJobs> backward;
     if (seed % 4 >= 2) backward.emplace();
     const auto both = static_cast<uint8_t>(kBackwardWeights | (transposed ? kBiasFromInput : kBiasFromOutput));
-    served[transposed] += RunAlgorithm(&c, "pointwise", both) == both ? 1 : 0;
+    const uint8_t own = RunAlgorithm(&c, "pointwise", both);
+    if (own == 0) continue;
+    served[transposed] += own == both ? 1 : 0;
     const std::string trace = "seed " + std::to_string(seed);
     ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, trace);
     ExpectNear("bias gradient", c.bias_result, SumsOfChannels(transposed ? c.input : c.output), 0, trace);
