@@ -34,7 +34,9 @@ enum Way { kTogether, kTogetherWithAllOutputs, kApart };
 constexpr double kEfficiency = 0.92;       // of the products
 constexpr double kEfficiencyOfOne = 0.75;  // likewise, of one vector: every multiply-add has a load
 constexpr double kWorkASlabElem = 1.2;
-constexpr double kWorkASum = 4;  // adding a vector of products
+constexpr double kWorkASum = 4;      // adding a vector of products,
+constexpr double kWorkAFarSum = 12;  // and more where a block's products share the L3 with little else:
+constexpr int64_t kNearProducts = 7 << 18;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAPoint = 300;       // of a chunk, before its tile calls
 constexpr double kWorkAListedPoint = 14;  // of a tile, listed once for all bands alike
@@ -202,7 +204,8 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
   const double pairs_of_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel)) *
                                  std::ceil(vectors * kVector / static_cast<double>(cut.lanes.panel_lanes()));
   const double efficiency = cut.lanes.panel_lanes() > kVector ? kEfficiency : kEfficiencyOfOne;
-  const double products = points * channels * vectors * (pairs / efficiency + sums * kWorkASum) +
+  const double sum_work = kWorkASum + (cut.all_products_floats() > kNearProducts ? kWorkAFarSum : 0);
+  const double products = points * channels * vectors * (pairs / efficiency + sums * sum_work) +
                           calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint +
                           static_cast<double>(cut.band_outputs * shape_.points()) * kWorkAListedPoint;
   const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
