@@ -110,14 +110,11 @@ class WeightsRun {
 
   void Job(int64_t block_index, int64_t segment, const WeightsScratch& scratch) const {
     const Block block = BlockAt(block_index);
-    const int64_t columns = s_.columns(), strips = s_.strips_.count();
+    const int64_t vectors = s_.sum_vectors(), strips = s_.strips_.count();
     const int64_t begin = segment * strips / s_.segments_, end = (segment + 1) * strips / s_.segments_;
-    const int64_t ones = s_.inputs_ * s_.slab_.channel_floats();
-    std::memset(scratch.slab, 0, static_cast<size_t>(ones) * sizeof(float));
-    std::fill(scratch.slab + ones, scratch.slab + s_.slab_floats(), 1.0f);
+    std::memset(scratch.slab, 0, static_cast<size_t>(s_.slab_floats()) * sizeof(float));
     s_.slab_.ListTaps(p_.geometry, s_.inputs_, scratch.tap_offsets);
-    if (columns > s_.taps_) scratch.tap_offsets[s_.taps_] = ones;
-    std::memset(scratch.sums, 0, static_cast<size_t>(block.outputs * columns * s_.lanes_) * sizeof(float));
+    std::memset(scratch.sums, 0, static_cast<size_t>(block.outputs * vectors * s_.lanes_) * sizeof(float));
     if (s_.sums_) std::fill(scratch.biases, scratch.biases + block.outputs, 0.0f);
     for (int64_t index = begin; index < end; ++index) {
       const packing::Strip strip = s_.strips_.At(index), next = s_.strips_.At(std::min(index + 1, end - 1));
@@ -137,10 +134,10 @@ class WeightsRun {
       }
     }
     float* to = Partial(block_index, segment);
-    if (!s_.sums_) return kernels::Dots().reduce(scratch.sums, block.outputs * columns, to);
+    if (!s_.sums_) return kernels::Dots().reduce(scratch.sums, block.outputs * vectors, to);
     for (int64_t row = 0; row < block.outputs; ++row, to += s_.results()) {
-      kernels::Dots().reduce(scratch.sums + row * columns * s_.lanes_, columns, to);
-      to[columns] = scratch.biases[row];
+      kernels::Dots().reduce(scratch.sums + row * vectors * s_.lanes_, vectors, to);
+      to[vectors] = scratch.biases[row];
     }
   }
 
@@ -229,28 +226,29 @@ class WeightsRun {
   void Multiply(const Piece& piece, const Piece& next, kernels::DotsCall call, const WeightsScratch& scratch,
                 InputAhead* input) const {
     const kernels::DotsKernels& dots = kernels::Dots();
-    const int64_t columns = s_.columns(), bytes = numerics::ElementBytes(p_.output.dtype);
-    const int64_t tiles = base::CeilDiv(columns, dots.most_columns[piece.rows]);
+    const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+    const packing::DotTiles tiles = s_.TilesOf(piece.rows);
     const auto coming = [&](int64_t row) {
       return static_cast<const char*>(output_.Address(next.offset + row * p_.output.strides[1]));
     };
     // Every tile asks for an output channel of the next piece, or two where tiles are few; what is left asks again.
-    const int64_t at_once = tiles < next.rows ? 2 : 1;
-    for (int64_t r = at_once * tiles; r < next.rows; ++r) {
+    const int64_t at_once = tiles.count() < next.rows ? 2 : 1;
+    for (int64_t r = at_once * tiles.count(); r < next.rows; ++r) {
       for (int64_t line = 0; line < kLinesAhead; ++line) kernels::Ask(coming(r) + line * kernels::kMemoryLine);
     }
-    call.sums_row = columns * s_.lanes_;
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      const int64_t first = tile * columns / tiles, count = (tile + 1) * columns / tiles - first;
-      call.b_offsets = scratch.tap_offsets + first;
-      call.sums = scratch.sums + (piece.first_row * columns + first) * s_.lanes_;
+    float* const sums = scratch.sums + piece.first_row * s_.sum_vectors() * s_.lanes_;
+    call.row_sums_row = call.sums_row = s_.sum_vectors() * s_.lanes_;
+    call.row_sums = sums + s_.taps_ * s_.lanes_;
+    for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+      call.b_offsets = scratch.tap_offsets + tiles.first(tile);
+      call.sums = sums + tiles.first(tile) * s_.lanes_;
       const int64_t asked = std::min(tile * at_once, next.rows - 1);
       call.ahead[0] = coming(asked);
       call.ahead[1] = coming(std::min(asked + at_once, next.rows) - 1);
       call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * bytes;
       call.ahead_line[0] = call.ahead_line[1] = p_.output.strides[3] * bytes;
       if (at_once == 1) AskForInput(input, &call);
-      dots.dots[piece.rows][count](call);
+      (tile == 0 && s_.summing() ? dots.summing : dots.dots)[piece.rows][tiles.columns(tile)](call);
     }
   }
 

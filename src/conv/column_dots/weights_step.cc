@@ -43,7 +43,8 @@ constexpr double kSumWork = 3, kFarSumWork = 3;  // of a vector of sums, once a 
 constexpr int64_t kNearSumFloats = 8 << 10;
 constexpr double kReduceWork = 8;
 constexpr double kJobWork = 3000;
-constexpr double kStoreWork = 5;  // of a weight
+constexpr double kStoreWork = 5;     // of a weight
+constexpr double kSummedWork = 0.3;  // of a vector of output
 constexpr double kBiasElemWork = 0.08, kBiasRowWork = 30;
 
 packing::Strips CutStrips(const Geometry& g) {
@@ -106,14 +107,14 @@ void WeightsStep::Cut(const Geometry& g) {
   const int64_t planes = inputs_ * g.kernel[0] * g.stride[1] * g.stride[2];
   const int64_t beside = planes * (slab_.rows() - strips_.rows()) * slab_.pitch();
   const int64_t near = std::max(lanes_, (kPieceFloats - beside) / (rows_ + planes));
-  const bool few = columns() <= 2 * kernels::Dots().most_columns[rows_];
+  const bool few = taps_ <= 2 * kernels::Dots().most_columns[rows_];
   const int64_t most = std::min({near, few ? kFewColumnsPixels : kPiecePixels, kPieceVectors * lanes_});
   piece_pixels_ = base::PartSize(strips_.columns(), most);
   if (piece_pixels_ < strips_.columns()) piece_pixels_ = RoundUp(piece_pixels_, std::max<int64_t>(lanes_, 16));
   const int64_t lines = std::min(most / piece_pixels_, kPieceVectors / CeilDiv(piece_pixels_, lanes_));
   piece_lines_ = piece_pixels_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), lines);
   zeros_ = MeetsPadding(g) || g.output_size[2] % lanes_ != 0;
-  output_block_ = base::PartSize(outputs_, kSumFloats / (columns() * lanes_));
+  output_block_ = base::PartSize(outputs_, kSumFloats / (sum_vectors() * lanes_));
   if (output_block_ < outputs_) output_block_ = RoundUp(output_block_, rows_);
   output_blocks_ = CeilDiv(outputs_, output_block_);
   const int64_t enough = CeilDiv(kEnoughJobs, std::max<int64_t>(1, jobs(g.groups)));
@@ -124,7 +125,7 @@ void WeightsStep::Cut(const Geometry& g) {
 double WeightsStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const double scale = static_cast<double>(lanes_) / kWorkLanes;
-  const double outputs = static_cast<double>(outputs_), lines = static_cast<double>(columns());
+  const double outputs = static_cast<double>(outputs_), lines = static_cast<double>(taps_);
   const double rows = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1]);
   const double pixels = rows * static_cast<double>(g.output_size[2]), strips = static_cast<double>(strips_.count());
   const double vectors = rows * static_cast<double>(CeilDiv(g.output_size[2], lanes_)) * scale;
@@ -136,8 +137,8 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const bool picked = problem.input.strides[4] != 1 || g.stride[2] > 2;
-  const double sum_work = kSumWork + (rows_ * columns() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
-  const double read = lines / kEfficiency + kReadWork + (plain ? 0 : kConvertedWork);
+  const double sum_work = kSumWork + (rows_ * sum_vectors() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
+  const double read = lines / kEfficiency + kReadWork + (summing() ? kSummedWork : 0) + (plain ? 0 : kConvertedWork);
   const bool far = OutgrowsCaches(problem, kBackwardWeights);
   double work = vectors * outputs * (far ? std::max(read, kFarWork) : read);
   work += calls * (pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork) +
@@ -158,9 +159,9 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.slab = carver.Take<float>(slab_floats());
   scratch.line = carver.Take<float>(slab_.line_floats() + kernels::kLineSlack);
   scratch.rows = carver.Take<float>(rows_ * piece_lines_ * line_floats());
-  scratch.sums = carver.Take<float>(output_block_ * columns() * lanes_);
+  scratch.sums = carver.Take<float>(output_block_ * sum_vectors() * lanes_);
   scratch.biases = carver.Take<float>(sums_ ? output_block_ : 0);
-  scratch.tap_offsets = carver.Take<int64_t>(columns());
+  scratch.tap_offsets = carver.Take<int64_t>(taps_);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
 }
@@ -168,7 +169,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string WeightsStep::Describe() const {
   return "strips of " + std::to_string(strips_.rows()) + "x" + std::to_string(strips_.columns()) +
          " output pixels in pieces of " + std::to_string(piece_lines_) + "x" + std::to_string(piece_pixels_) + " by " +
-         std::to_string(columns()) + " columns, blocks of " + std::to_string(output_block_) + " output channels, " +
+         std::to_string(taps_) + " columns, blocks of " + std::to_string(output_block_) + " output channels, " +
          std::to_string(segments_) + " segments";
 }
 

@@ -4,8 +4,8 @@
 // where a column is an input channel and a tap. Of the input under a strip of output a padded slab is made, in which
 // every column is a shift. Output is read where it stands, a few channels and a piece of the strip at a time, by all
 // columns, while memory is asked for the next piece. Lanes are pixels: so vectors are full however few the columns are,
-// nothing is transposed, and their lanes are added up at the end. The bias gradient is one more column, of ones, or,
-// where output is rounded, the sums of what was just read.
+// nothing is transposed, and their lanes are added up at the end. The first columns' products sum output for the bias
+// gradient, too; where output is rounded, what was just read is summed apart.
 #ifndef CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 
@@ -13,6 +13,7 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
+#include "conv/packing/dot_tiles.h"
 #include "conv/packing/strips.h"
 #include "conv/packing/tap_slab.h"
 
@@ -27,11 +28,11 @@ int64_t SlabFloats(const Geometry& geometry);
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* slab;    // then a plane of ones
+  float* slab;
   float* line;    // of the input
   float* rows;    // [output channel of a tile][line of a piece][pixel], where output, or the end of a line, is not read
                   // in place
-  float* sums;    // [output channel][column] vectors of lanes
+  float* sums;    // [output channel][column, then output itself if it is summed, too] vectors of lanes
   float* biases;  // [output channel], where they are summed apart
   int64_t* tap_offsets;  // of the columns in the slab
 };
@@ -51,9 +52,11 @@ class WeightsStep : public Step {
   void Cut(const Geometry& geometry);
   double CountWork(const ConvProblem& problem) const;
 
-  int64_t columns() const { return taps_ + (bias_ && !sums_ ? 1 : 0); }  // that are multiplied
-  // All that is read behind a line, or in place of ones: whole vectors.
-  int64_t slab_floats() const { return inputs_ * slab_.channel_floats() + slab_.plane_floats() + 2 * lanes_; }
+  bool summing() const { return bias_ && !sums_; }                     // output, with the dot products
+  int64_t sum_vectors() const { return taps_ + (summing() ? 1 : 0); }  // of sums of an output channel
+  packing::DotTiles TilesOf(int64_t rows) const { return {kernels::Dots(), rows, taps_, summing()}; }
+  // What is read behind a line: whole vectors.
+  int64_t slab_floats() const { return inputs_ * slab_.channel_floats() + 2 * lanes_; }
   int64_t strip_pieces() const {  // of a tile of output channels
     return base::CeilDiv(strips_.columns(), piece_pixels_) * base::CeilDiv(strips_.rows(), piece_lines_);
   }
@@ -66,7 +69,7 @@ class WeightsStep : public Step {
   bool sums_ = false;   // that is summed apart
   bool zeros_ = false;  // are multiplied
   int64_t lanes_ = 1;
-  int64_t inputs_ = 0, outputs_ = 0, taps_ = 0;  // channels of a group; columns without the bias's
+  int64_t inputs_ = 0, outputs_ = 0, taps_ = 0;  // channels of a group; columns
   packing::Strips strips_;                       // each has a slab
   packing::TapSlab slab_;
   int64_t piece_lines_ = 1, piece_pixels_ = 1;  // of a strip: a product's terms; pixels of a line

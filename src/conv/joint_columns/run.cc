@@ -229,18 +229,17 @@ class JointRun {
     call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * static_cast<int64_t>(sizeof(float));
     for (int64_t k = 0; k < chunk.outputs; k += dots.most_rows()) {
       const int64_t rows = std::min<int64_t>(dots.most_rows(), chunk.outputs - k);
-      const int64_t tiles = s_.DotTiles(rows);
+      const packing::DotTiles tiles = s_.TilesOf(rows);
       call.a = first_row + k * call.a_row;
-      for (int64_t tile = 0; tile < tiles; ++tile) {
-        const int64_t first = tile * s_.columns_ / tiles, count = (tile + 1) * s_.columns_ / tiles - first;
-        call.b_offsets = scratch.tap_offsets + first;
-        call.sums = scratch.sums + (k * s_.results() + first) * s_.lanes_;
+      for (int64_t tile = 0; tile < tiles.count(); ++tile) {
+        call.b_offsets = scratch.tap_offsets + tiles.first(tile);
+        call.sums = scratch.sums + (k * s_.results() + tiles.first(tile)) * s_.lanes_;
         call.row_sums = scratch.sums + (k * s_.results() + s_.columns_) * s_.lanes_;
         for (int i = 0; i < 2; ++i) {
           const int64_t coming = std::min(k + rows + 2 * tile + i, chunk.outputs - 1);
           call.ahead[i] = reinterpret_cast<const char*>(first_row + coming * call.a_row);
         }
-        (tile == 0 && s_.bias_ ? dots.summing : dots.dots)[rows][count](call);
+        (tile == 0 && s_.bias_ ? dots.summing : dots.dots)[rows][tiles.columns(tile)](call);
       }
     }
   }

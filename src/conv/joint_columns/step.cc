@@ -95,11 +95,6 @@ Piece JointStep::PieceAt(const Geometry& g, int64_t index) const {
   return piece;
 }
 
-int64_t JointStep::DotTiles(int64_t rows) const {
-  const kernels::DotsKernels& dots = kernels::Dots();
-  return CeilDiv(columns_, (bias_ ? dots.most_summing_columns : dots.most_columns)[rows]);
-}
-
 double JointStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const double scale = static_cast<double>(lanes_) / kWorkLanes;
@@ -110,7 +105,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const double panels = all * static_cast<double>(CeilDiv(a_piece + reach_, panel_lanes()));
   const double strips = all * static_cast<double>(CeilDiv(a_piece, strip_));
   const int rows = kernels::Dots().most_rows();
-  const int64_t a_row = DotTiles(rows);
+  const int64_t a_row = TilesOf(rows).count();
   const double tiles = static_cast<double>(CeilDiv(outputs_, rows) * a_row);
   const double row_panels = static_cast<double>(CeilDiv(columns_, tiles_.tiles[vectors_ - 1].most_rows));
   const double read = columns / kWeightsEfficiency + static_cast<double>(a_row) * kReadWork + (bias_ ? kBiasWork : 0);

@@ -13,6 +13,7 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
+#include "conv/packing/dot_tiles.h"
 #include "conv/packing/tap_slab.h"
 #include "kernels/dots/contract.h"
 #include "kernels/gather_gemm/contract.h"
@@ -65,7 +66,8 @@ class JointStep : public Step {
   int64_t pieces(const Geometry& g) const { return g.batch * base::CeilDiv(g.output_size[2], piece_); }
   int64_t results() const { return columns_ + (bias_ ? 1 : 0); }  // of an output channel
   int64_t partial_floats() const { return outputs_ * results(); }
-  int64_t DotTiles(int64_t rows) const;  // of the columns' sums for so many output channels
+  // Of the columns' sums for so many output channels.
+  packing::DotTiles TilesOf(int64_t rows) const { return {kernels::Dots(), rows, columns_, bias_}; }
   int64_t panel_lanes() const { return tiles_.tiles[vectors_ - 1].lanes; }
 
   bool bias_;  // its gradient too

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns dealt to calls of dot products' kernels. Where rows are summed, too, the first call does it, and has no more
+// columns than such kernels.
+#ifndef CANOPY_CONV_PACKING_DOT_TILES_H_
+#define CANOPY_CONV_PACKING_DOT_TILES_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/checked_math.h"
+#include "kernels/dots/contract.h"
+
+namespace canopy::conv::packing {
+
+class DotTiles {
+ public:
+  // REQUIRES: columns > 0, and kernels of so many rows.
+  DotTiles(const kernels::DotsKernels& kernels, int64_t rows, int64_t columns, bool sums_rows) : columns_(columns) {
+    const int64_t most = kernels.most_columns[rows];
+    const int64_t most_first = sums_rows ? kernels.most_summing_columns[rows] : most;
+    count_ = 1 + base::CeilDiv(std::max<int64_t>(0, columns - most_first), most);
+    first_ = std::min(most_first, base::CeilDiv(columns, count_));
+  }
+
+  int64_t count() const { return count_; }
+  int64_t first(int64_t tile) const {
+    return tile == 0 ? 0 : first_ + (tile - 1) * (columns_ - first_) / std::max<int64_t>(1, count_ - 1);
+  }
+  int64_t columns(int64_t tile) const { return first(tile + 1) - first(tile); }
+
+ private:
+  int64_t columns_, count_ = 1, first_ = 0;  // of all tiles; tiles; of the first
+};
+
+}  // namespace canopy::conv::packing
+
+#endif  // CANOPY_CONV_PACKING_DOT_TILES_H_
