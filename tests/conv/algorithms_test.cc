@@ -17,6 +17,7 @@
 #include "kernels/dispatch.h"
 #include "numerics/rounding.h"
 #include "tests/conv/algorithm_run.h"
+#include "tests/conv/joint_gradients.h"
 #include "tests/conv/random_case.h"
 
 namespace canopy::conv {
@@ -133,8 +134,7 @@ TEST_P(AlgorithmsTest, SumBiasGradientsOverOutputsThatAreNotFinite) {
     Case c = RandomCase(seed, true, kAlgorithms[GetParam()].fast);
     numerics::StoreElement(c.output.bytes.data(), c.output.operand.dtype, INFINITY, false);
     if (!RunIfServed(&c, name, kBackwardWeights | kBiasFromOutput)) continue;
-    std::vector<double> bias(c.problem.geometry.output_channels, 0);
-    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+    const std::vector<double> bias = BiasOf(c);
     ForEach(c.bias_result.dims, [&](const std::array<int64_t, 5>& at) {
       EXPECT_EQ(c.bias_result.Get(at), bias[at[1]]) << name << ", seed " << seed << ", channel " << at[1];
     });

@@ -225,8 +225,7 @@ class WeightsRun {
   // A piece's output channels by all columns.
   void Multiply(const Piece& piece, const Piece& next, kernels::DotsCall call, const WeightsScratch& scratch,
                 InputAhead* input) const {
-    const kernels::DotsKernels& dots = kernels::Dots();
-    const int64_t bytes = numerics::ElementBytes(p_.output.dtype);
+    const int64_t bytes = output_.element_bytes();
     const packing::DotTiles tiles = s_.TilesOf(piece.rows);
     const auto coming = [&](int64_t row) {
       return static_cast<const char*>(output_.Address(next.offset + row * p_.output.strides[1]));
@@ -248,7 +247,7 @@ class WeightsRun {
       call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * bytes;
       call.ahead_line[0] = call.ahead_line[1] = p_.output.strides[3] * bytes;
       if (at_once == 1) AskForInput(input, &call);
-      (tile == 0 && s_.summing() ? dots.summing : dots.dots)[piece.rows][tiles.columns(tile)](call);
+      tiles.kernel(tile)(call);
     }
   }
 

@@ -130,9 +130,9 @@ class JointRun {
       const Block block = BlockOf(piece, chunk, from, std::min(piece.end, end + s_.panel_lanes()), scratch);
       AddToSums(piece, chunk, begin, end, block, scratch);
       if (again_) continue;
-      const char* coming = Coming(piece, next_piece, number, end) - begin * OutputBytes();
+      const char* coming = Coming(piece, next_piece, number, end);
       for (; next < end; next += s_.panel_lanes()) {
-        MultiplyPanel(piece, number, next, block, coming + next * OutputBytes(), scratch);
+        MultiplyPanel(piece, number, next, block, coming + (next - begin) * output_.element_bytes(), scratch);
       }
     }
     kernels::Dots().reduce(scratch.sums, results, scratch.reduced);
@@ -149,8 +149,6 @@ class JointRun {
     }
     return static_cast<const char*>(output_.Address(offset));
   }
-
-  int64_t OutputBytes() const { return numerics::ElementBytes(p_.output.dtype); }
 
   int64_t OutputOffset(const Piece& piece, const Chunk& chunk) const {
     return piece.image * p_.output.strides[0] + chunk.first * p_.output.strides[1];
@@ -192,7 +190,7 @@ class JointRun {
       operands.a = packed_ + chunk.first * s_.columns_ + first * chunk.outputs;
       operands.a_step = rows;
       operands.c = scratch.products + first * s_.product_pitch_ + next - piece.first;
-      asks.Assign(panel, ahead, p_.output.strides[1] * OutputBytes(), &operands);
+      asks.Assign(panel, ahead, p_.output.strides[1] * output_.element_bytes(), &operands);
       s_.tiles_.tiles[vectors - 1].adjacent[rows](operands, number > 0);
     }
   }
@@ -223,12 +221,12 @@ class JointRun {
 
   // Every tile asks for two of the channels that come next.
   void AddVectors(const Chunk& chunk, kernels::DotsCall call, const JointScratch& scratch) const {
-    const kernels::DotsKernels& dots = kernels::Dots();
+    const int most_rows = kernels::Dots().most_rows();
     const float* const first_row = call.a;
     call.row_sums_row = call.sums_row = s_.results() * s_.lanes_;
     call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * static_cast<int64_t>(sizeof(float));
-    for (int64_t k = 0; k < chunk.outputs; k += dots.most_rows()) {
-      const int64_t rows = std::min<int64_t>(dots.most_rows(), chunk.outputs - k);
+    for (int64_t k = 0; k < chunk.outputs; k += most_rows) {
+      const int64_t rows = std::min<int64_t>(most_rows, chunk.outputs - k);
       const packing::DotTiles tiles = s_.TilesOf(rows);
       call.a = first_row + k * call.a_row;
       for (int64_t tile = 0; tile < tiles.count(); ++tile) {
@@ -239,7 +237,7 @@ class JointRun {
           const int64_t coming = std::min(k + rows + 2 * tile + i, chunk.outputs - 1);
           call.ahead[i] = reinterpret_cast<const char*>(first_row + coming * call.a_row);
         }
-        (tile == 0 && s_.bias_ ? dots.summing : dots.dots)[rows][tiles.columns(tile)](call);
+        tiles.kernel(tile)(call);
       }
     }
   }

@@ -28,8 +28,9 @@ constexpr int DotsAtOnce(int sums, bool sums_rows) {
   return sums >= 8 ? 1 : sums >= 4 ? 2 : 4;
 }
 
-constexpr int DotsRegisters(int rows, int columns, bool sums_rows) {
-  return rows * columns + rows + 1 + (sums_rows ? rows : 0);
+// Whether the registers hold the rows' sums, too; without vectors there is nothing to run out of.
+constexpr bool DotsCanSumRows(int rows, int columns) {
+  return HWY_TARGET == HWY_SCALAR || rows * columns + 2 * rows + 1 <= CANOPY_VECTOR_REGISTERS;
 }
 
 template <int kRows, int kColumns, bool kSumsRows>
@@ -150,7 +151,7 @@ template <int kRows, int kColumns>
 void FillDots(DotsKernels* kernels) {
   kernels->dots[kRows][kColumns] = &DotPlanes<kRows, kColumns, false>;
   kernels->most_columns[kRows] = HWY_MAX(kernels->most_columns[kRows], kColumns);
-  if constexpr (DotsRegisters(kRows, kColumns, true) <= HWY_MAX(CANOPY_VECTOR_REGISTERS, 16)) {
+  if constexpr (DotsCanSumRows(kRows, kColumns)) {
     kernels->summing[kRows][kColumns] = &DotPlanes<kRows, kColumns, true>;
     kernels->most_summing_columns[kRows] = HWY_MAX(kernels->most_summing_columns[kRows], kColumns);
   }

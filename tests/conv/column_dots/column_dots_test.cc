@@ -11,6 +11,7 @@
 #include "exec/pool.h"
 #include "kernels/dispatch.h"
 #include "tests/conv/algorithm_run.h"
+#include "tests/conv/joint_gradients.h"
 #include "tests/conv/random_case.h"
 
 namespace canopy::conv {
@@ -60,8 +61,7 @@ TEST_P(ColumnDotsTest, GivesExactSumsOfWholeNumbersWhicheverJobComesFirst) {
     served += own == kJoint;
     const std::string trace = "seed " + std::to_string(seed);
     ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, trace);
-    std::vector<double> bias(static_cast<size_t>(c.problem.geometry.output_channels), 0);
-    ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { bias[at[1]] += c.output.Get(at); });
+    const std::vector<double> bias = BiasOf(c);
     ForEach(c.bias_result.dims, [&](const std::array<int64_t, 5>& at) {
       EXPECT_EQ(c.bias_result.Get(at), bias[at[1]]) << trace << ", channel " << at[1];
     });
