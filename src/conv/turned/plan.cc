@@ -11,16 +11,25 @@ namespace {
 // In units of Step::Work: so much more a product of a microsecond takes here than in the algorithms made for such.
 constexpr double kWorkAStep = 1000;
 constexpr double kWeightsWork = 0.95;  // measured: their sums are long, and pointwise counts for short ones
+constexpr double kWorkAWeight = 0.25;  // storing an FP32 one, which pointwise does not count: its sums are longer
+
+double WorkOf(const Turn& turn, Computation computation, double product) {
+  if (computation != kBackwardWeights) return kWorkAStep + product;
+  const Geometry& g = turn.problem.geometry;
+  const bool plain = turn.problem.input_result.dtype == numerics::DType::kFloat32;
+  const double stored = plain ? static_cast<double>(g.input_channels * g.input_size[2]) : 0;
+  return kWorkAStep + product * kWeightsWork + stored * kWorkAWeight;
+}
 
 }  // namespace
 
 // A step of the turned problem.
 class TurnedStep : public Step {
  public:
-  TurnedStep(const Turn& turn, bool weights, plan::WorkspaceLedger* ledger)
+  TurnedStep(const Turn& turn, Computation computation, plan::WorkspaceLedger* ledger)
       : turn_(turn),
         step_(pointwise::MakeStep(turn.problem, turn.computation, ledger)),
-        work_(kWorkAStep + step_->Work() * (weights ? kWeightsWork : 1)) {}
+        work_(WorkOf(turn, computation, step_->Work())) {}
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override {
@@ -43,7 +52,7 @@ class TurnedStep : public Step {
 };
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  return std::make_unique<TurnedStep>(*MakeTurn(problem, computation), computation == kBackwardWeights, ledger);
+  return std::make_unique<TurnedStep>(*MakeTurn(problem, computation), computation, ledger);
 }
 
 }  // namespace canopy::conv::turned

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "conv/elements.h"
+#include "conv/packing/planes.h"
 
 namespace canopy::conv::turned {
 namespace {
@@ -34,9 +35,34 @@ std::optional<PixelStrides> Flatten(const Geometry& g, const Operand& input, con
   return PixelStrides{input.strides[axes[0]], output.strides[axes[0]]};
 }
 
+// Of a kernel over the whole input: its offsets, and the pixels that they meet, as channels of one pixel; none where
+// they do not lie side by side.
+std::optional<ConvProblem> OfOnePixel(ConvProblem problem, const Operand& input, const Operand& weight) {
+  Geometry& g = problem.geometry;
+  int64_t next = 1;
+  for (int axis = 2; axis >= 0; --axis) {
+    const bool adjoins = input.strides[2 + axis] == next && weight.strides[2 + axis] == next;
+    if (g.kernel[axis] > 1 && !adjoins) return std::nullopt;
+    next *= g.kernel[axis];
+  }
+  if (g.input_channels > 1 && (input.strides[1] != next || weight.strides[1] != next)) return std::nullopt;
+  g.input_channels *= next;
+  g.input_size = g.kernel = g.stride = {1, 1, 1};
+  for (Operand* operand : {&problem.input, &problem.input_result, &problem.weight, &problem.weight_result}) {
+    operand->strides[1] = 1;
+  }
+  return problem;
+}
+
 Operand Plane(numerics::DType dtype, int64_t channel) { return {dtype, {0, channel, 0, 0, 1}}; }
 
 }  // namespace
+
+bool IsProduct(const Geometry& g) {
+  if (g.pad_begin != Extent3{}) return false;
+  if (g.taps() == 1 && !packing::HasStride(g)) return true;
+  return g.kernel == g.input_size && g.output_size == Extent3{1, 1, 1} && g.dilation == Extent3{1, 1, 1};
+}
 
 std::optional<Turn> MakeTurn(const ConvProblem& problem, Computation computation) {
   const Geometry& g = problem.geometry;
@@ -44,6 +70,10 @@ std::optional<Turn> MakeTurn(const ConvProblem& problem, Computation computation
   const Operand& input = data ? problem.input_result : problem.input;
   const Operand& weight = weights ? problem.weight_result : problem.weight;
   const Operand& output = computation == kForward ? problem.output_result : problem.output;
+  if (g.taps() > 1) {
+    const std::optional<ConvProblem> folded = OfOnePixel(problem, input, weight);
+    return folded ? MakeTurn(*folded, computation) : std::nullopt;
+  }
   const std::optional<PixelStrides> pixels = Flatten(g, input, output);
   if (!pixels) return std::nullopt;
   const bool by_outputs = weight.strides[0] == 1 && output.strides[1] == 1;

@@ -6,6 +6,8 @@
 //   plays                    pixels   input channels   output channels   its input is   its weights are   its output is
 //   outputs side by side        o            i                p          the weights    the input         the output
 //   inputs side by side         i            o                p          the weights    the output        the input
+// A kernel that lies over the whole input, whose output is one pixel, is a kernel of 1 too: over one pixel, whose input
+// channels are all channels' pixels.
 #ifndef CANOPY_CONV_TURNED_TURN_H_
 #define CANOPY_CONV_TURNED_TURN_H_
 
@@ -23,8 +25,11 @@ struct Turn {
   Buffers Of(const Buffers& buffers) const;
 };
 
+// Whether the kernel has one offset over the same pixels, or lies over the whole input.
+bool IsProduct(const Geometry& geometry);
+
 // None where channels do not lie side by side, or pixels not at equal distances.
-// REQUIRES: one group and a kernel of 1 without stride, padding or bias; `computation` is no bias gradient.
+// REQUIRES: IsProduct, one group and no bias; `computation` is no bias gradient.
 std::optional<Turn> MakeTurn(const ConvProblem& problem, Computation computation);
 
 }  // namespace canopy::conv::turned

@@ -18,6 +18,7 @@ using base::CeilDiv;
 constexpr int64_t kMostLanes = 320;          // of a job
 constexpr int64_t kColumnFloats = 64 << 10;  // of a job: 256 KiB of a 1 MiB L2
 constexpr int64_t kNearResults = 128 << 10;  // 512 KiB of a 1 MiB L2
+constexpr int64_t kFarResults = 4 << 20;     // 16 MiB, half an L3
 // Products of so few terms wait for the lines that they write: best for long stretches of few rows.
 constexpr int64_t kFewTerms = 4, kFewRows = 4, kManyLanes = 512;
 
@@ -28,7 +29,8 @@ constexpr double kWorkASlabElem = 1;
 constexpr double kWorkASlabRow = 20;
 constexpr double kWorkANearResult = 0.15;  // writing one
 constexpr double kWorkAResult = 0.35;      // likewise, where all do not stay in the L2
-constexpr double kWorkAConverted = 0.7;    // likewise
+constexpr double kWorkAFarResult = 1;      // nor in the L3
+constexpr double kWorkAConverted = 0.7;    // writing one that is converted
 constexpr double kWorkATileCall = 30;
 constexpr double kWorkARowCopied = 10;  // of results, where they are not whole vectors
 constexpr double kWorkAJob = 1000;      // of columns
@@ -77,8 +79,11 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   const bool plain = problem.weight_result.dtype == numerics::DType::kFloat32;
   const bool partial = plain && g.group_input_channels() * taps_ % blocks_.vector_lanes() != 0;
   const double jobs = static_cast<double>(blocks_.count());
-  const bool near = g.groups * g.group_input_channels() * taps_ * output_channels_ <= kNearResults;
-  const double result = !plain ? kWorkAConverted : near ? kWorkANearResult : kWorkAResult;
+  const int64_t results = g.groups * g.group_input_channels() * taps_ * output_channels_;
+  const double result = !plain                    ? kWorkAConverted
+                        : results <= kNearResults ? kWorkANearResult
+                        : results <= kFarResults  ? kWorkAResult
+                                                  : kWorkAFarResult;
   return static_cast<double>(g.groups) *
          ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
           images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of 1 over tensors whose channels lie side by side, with weights in either order, pixels in any that all
-// tensors share, and gaps between pixels; and what is refused.
+// tensors share, and gaps between pixels; kernels over the whole input, with gaps between images and between output
+// channels' weights; and what is refused.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -48,25 +49,56 @@ Case RandomChannelsCase(uint32_t seed, DType type) {
   return ChannelsCase(g, seed, type, orders[seed % 3], draw(0, 1) == 0 ? kOutputsLast : kInputsLast, &draw);
 }
 
+// One with unused channels behind.
+Tensor MakeSlice(std::array<int64_t, 5> dims, DType type, int64_t unused, Draw* draw) {
+  dims[1] += unused;
+  Tensor tensor = MakeTensor(dims, type, kPlanes, 0);
+  tensor.dims[1] -= unused;
+  FillRandom(&tensor, true, draw->engine());
+  return tensor;
+}
+
+Case WholeInputCase(Geometry g, uint32_t seed, DType type) {
+  Draw draw(seed);
+  g.input_size = g.kernel = {draw(1, 2), draw(1, 4), draw(1, 6)};
+  g.output_size = {1, 1, 1};
+  g.stride = {draw(1, 2), draw(1, 3), draw(1, 8)};
+  Case c = PlainCase(g, seed, type, &draw, kPlanes);
+  for (Tensor* tensor : {&c.input, &c.weight, &c.input_result, &c.weight_result}) {
+    *tensor = MakeSlice(tensor->dims, tensor->operand.dtype, draw(0, 2), &draw);
+  }
+  c.SetOperands();
+  return c;
+}
+
+Case RandomWholeInputCase(uint32_t seed, DType type) {
+  Draw draw(seed + 1);
+  return WholeInputCase(DrawPixels(&draw), seed, type);
+}
+
+constexpr Case (*kRandomCases[])(uint32_t, DType) = {RandomChannelsCase, RandomWholeInputCase};
+
 class TurnedTest : public testing::TestWithParam<int64_t> {};
 
 TEST_P(TurnedTest, GivesExactSumsOfWholeNumbers) {
   const kernels::ScopedTarget scoped(GetParam());
   std::array<int, 3> served{};
   const int count = 36;
-  for (uint32_t seed = 0; seed < count; ++seed) {
-    const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
-    Case c = RandomChannelsCase(seed, types[seed / 3 % 4]);
-    ExpectExactSums(&c, "turned", "seed " + std::to_string(seed), &served);
-    if (HasFailure()) return;
+  for (const auto& random_case : kRandomCases) {
+    for (uint32_t seed = 0; seed < count; ++seed) {
+      const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
+      Case c = random_case(seed, types[seed / 3 % 4]);
+      ExpectExactSums(&c, "turned", "seed " + std::to_string(seed), &served);
+      if (HasFailure()) return;
+    }
   }
-  EXPECT_EQ(served, (std::array<int, 3>{count, count, count}));
+  EXPECT_EQ(served, (std::array<int, 3>{2 * count, 2 * count, 2 * count}));
 }
 
 TEST_P(TurnedTest, KeepsNumbersThatAreNotFinite) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 12; ++seed) {
-    Case c = RandomChannelsCase(seed, DType::kFloat32);
+    Case c = kRandomCases[seed % 2](seed, DType::kFloat32);
     MakeOneInfinite(&c, seed);
     ExpectPaddingAbsent(&c, "turned", "seed " + std::to_string(seed));
   }
@@ -75,7 +107,7 @@ TEST_P(TurnedTest, KeepsNumbersThatAreNotFinite) {
 TEST_P(TurnedTest, SaturatesWhereTheRunDemandsIt) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 12; ++seed) {
-    Case c = RandomChannelsCase(seed, DType::kFloat32);
+    Case c = kRandomCases[seed % 2](seed, DType::kFloat32);
     ForEach(c.output.dims, [&](const auto& at) { c.output.Set(at, std::numeric_limits<float>::max()); });
     EXPECT_NE(RunAlgorithm(&c, "turned", kBackwardData, /*saturate=*/true), 0);
     EXPECT_NE(RunAlgorithm(&c, "turned", kBackwardWeights, /*saturate=*/true), 0);
@@ -138,8 +170,26 @@ TEST_F(TurnedAcceptsTest, NoPixelsWithGapsBetweenRows) {
   EXPECT_EQ(RefusalOf(problem, kBackwardData), kNoLayout);
 }
 
+TEST_F(TurnedAcceptsTest, EveryComputationOfKernelsOverTheWholeInput) {
+  for (const Computation computation : {kForward, kBackwardData, kBackwardWeights}) {
+    EXPECT_EQ(RefusalOf(WholeInputCase(g_, 0, DType::kFloat32).problem, computation), "");
+  }
+}
+
+TEST_F(TurnedAcceptsTest, NoKernelsOverTheWholeInputInTwoOrders) {
+  g_.kernel = g_.input_size;
+  g_.output_size = {1, 1, 1};
+  EXPECT_EQ(RefusalOf(With(kChannelsLast, kPlanes), kBackwardData), kNoLayout);
+}
+
 TEST_F(TurnedAcceptsTest, NoOtherKernels) {
-  const char refusal[] = "the kernel is not one offset over the same pixels";
+  const char refusal[] = "the kernel is neither one offset over the same pixels nor as large as the input";
+  ConvProblem whole = WholeInputCase(g_, 0, DType::kFloat32).problem;
+  whole.geometry.pad_begin = {0, 0, 1};
+  EXPECT_EQ(RefusalOf(whole, kBackwardData), refusal);
+  whole.geometry.pad_begin = {};
+  whole.geometry.output_size = {1, 1, 2};
+  EXPECT_EQ(RefusalOf(whole, kBackwardData), refusal);
   ConvProblem problem = With(kChannelsLast, kInputsLast);
   problem.geometry.kernel = {1, 1, 2};
   EXPECT_EQ(RefusalOf(problem, kBackwardData), refusal);
