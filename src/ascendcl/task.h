@@ -14,7 +14,7 @@ namespace canopy::ascendcl {
 
 // From the shortest on.
 enum class TaskLength : uint8_t {
-  kSmall,  // below the parallel threshold: a thread that waits may run it itself, whatever else runs
+  kSmall,  // as long as handing it over takes: a thread that waits may run it itself, whatever else runs
   kBrief,  // handing it over counts: a thread that waits may run it itself, where nothing else runs
   kLong,   // the dispatcher's
 };

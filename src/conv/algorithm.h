@@ -48,8 +48,11 @@ struct Algorithm {
 extern const Algorithm kAlgorithms[];
 extern const int kAlgorithmCount;
 
-// Work, in the units of Step::Work, below which a computation stays on one thread: 20 to 40 microseconds.
-inline constexpr double kSerialWork = 150e3;
+// Work, in the units of Step::Work, below which a computation stays on one thread: 6 to 13 microseconds.
+inline constexpr double kSerialWork = 50e3;
+
+// Work of a problem, likewise, that a thread which waits for it had better do itself: 20 to 40 microseconds.
+inline constexpr double kSmallWork = 150e3;
 
 // Work of a problem, likewise, below which it counts what handing it to another thread takes, 50 to 100 microseconds:
 // about 10 milliseconds on one thread.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/conv.h"
 
+#include <algorithm>
 #include <new>
 
 #include "base/env.h"
@@ -74,11 +75,14 @@ base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* p
 
 uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.ledger.total_bytes()); }
 
-bool IsSmall(const Plan& plan) { return plan.work < kSerialWork; }
+bool IsSmall(const Plan& plan) { return plan.work < kSmallWork; }
 
 bool IsBrief(const Plan& plan) { return plan.work < kBriefWork; }
 
-int ThreadCount(const Plan& plan) { return IsSmall(plan) ? 1 : exec::ThreadCount(); }
+int ThreadCount(const Plan& plan) {
+  const auto shared = [](const PlannedStep& planned) { return planned.step->Work() >= kSerialWork; };
+  return std::any_of(plan.steps.begin(), plan.steps.end(), shared) ? exec::ThreadCount() : 1;
+}
 
 std::string Describe(const Plan& plan) {
   std::string text;

@@ -23,7 +23,7 @@ base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* p
 // Bytes Run needs as workspace; 0 is possible. The workspace may have any alignment.
 uint64_t WorkspaceBytes(const Plan& plan);
 
-// Below the parallel threshold: cheaper to run in the thread that waits, whatever else runs.
+// So short that the thread which waits had better run it, whatever else runs.
 bool IsSmall(const Plan& plan);
 
 // So soon done that it is cheaper to run in the thread that waits, where nothing else runs.

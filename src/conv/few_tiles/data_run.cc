@@ -6,6 +6,7 @@
 
 #include "conv/few_tiles/asks.h"
 #include "conv/few_tiles/data_step.h"
+#include "conv/few_tiles/estimates.h"
 #include "conv/packing/store.h"
 #include "exec/pool.h"
 
@@ -35,8 +36,8 @@ class DataRun {
 
   // Whether every result is finite.
   bool Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
-    const bool serial = s_.work_ < kSerialWork;
-    const int64_t blocks = s_.SourceBlocks(), panels = s_.Panels();
+    const int64_t blocks = s_.SourceBlocks(), panels = s_.Panels(), jobs = p_.geometry.groups * panels;
+    const bool serial = IsSerial(s_.work_, jobs);
     const auto make = [&](int64_t index, int worker, float* numbers) {
       const DataScratch scratch = Scratch(worker);
       MakeBlock(s_.windows_, s_.grids_, source_, {index / blocks, s_.sources_, index % blocks}, scratch.lines,
@@ -44,7 +45,7 @@ class DataRun {
     };
     const packing::CommonNumbers::Run windows(s_.sources_at_points_, ledger, workspace, make);
     windows.Begin(serial);
-    exec::ParallelFor(p_.geometry.groups * panels, serial, [&](int64_t index, int worker) {
+    exec::ParallelFor(jobs, serial, [&](int64_t index, int worker) {
       const int64_t first = index % panels * s_.PanelChannels();
       const Panel panel{index / panels, first, std::min(s_.PanelChannels(), s_.results_ - first)};
       const DataScratch scratch = Scratch(worker);

@@ -2,6 +2,7 @@
 #ifndef CANOPY_CONV_FEW_TILES_ESTIMATES_H_
 #define CANOPY_CONV_FEW_TILES_ESTIMATES_H_
 
+#include "conv/algorithm.h"
 #include "conv/few_tiles/tile_numbers.h"
 
 namespace canopy::conv::few_tiles {
@@ -23,6 +24,9 @@ inline double TransformWork(const std::vector<TileNumbers>& numbers, const std::
   }
   return work;
 }
+
+// Whether one thread computes all: of a single job threads share no more than what is transformed before it.
+inline bool IsSerial(double work, int64_t jobs) { return work < (jobs > 1 ? kSerialWork : kSmallWork); }
 
 }  // namespace canopy::conv::few_tiles
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "conv/few_tiles/asks.h"
+#include "conv/few_tiles/estimates.h"
 #include "conv/few_tiles/weights_step.h"
 #include "exec/pool.h"
 
@@ -31,8 +32,9 @@ class WeightsRun {
 
   // Whether every result is finite.
   bool Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
-    const bool serial = s_.work_ < kSerialWork;
     const int64_t groups = p_.geometry.groups, panels = s_.Panels(), outputs = s_.OutputBlocks();
+    const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
+    const bool serial = IsSerial(s_.work_, groups * panels * jobs);
     const auto make = [&](int64_t index, int worker, float* numbers) {
       const WeightsScratch scratch = Scratch(worker);
       MakeBlock(s_.tiles_, s_.grids_, output_, {index / outputs, s_.outputs_, index % outputs}, scratch.lines,
@@ -40,7 +42,6 @@ class WeightsRun {
     };
     const packing::CommonNumbers::Run tiles(s_.outputs_at_points_, ledger, workspace, make);
     tiles.Begin(serial);
-    const int64_t jobs = CeilDiv(s_.outputs_, s_.outputs_a_job_);  // of a panel
     exec::ParallelFor(groups * panels * jobs, serial, [&](int64_t index, int worker) {
       const int64_t first = index % jobs * s_.outputs_a_job_;
       const Block block{index / jobs / panels, index / jobs % panels, first,
