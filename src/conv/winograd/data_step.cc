@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/elements.h"
 #include "conv/packing/scratch.h"
+#include "conv/winograd/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -29,7 +30,9 @@ constexpr int64_t kStepOfTiles = 4;
 constexpr int64_t kLeastTiles = 16;                 // where the workspace is short, or threads would wait
 constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
 constexpr int64_t kManySums = 200 * 36;             // likewise, next to little else
+constexpr double kSmallKernelShare = 0.1;           // of the work, that kernels are which each job transforms
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
+constexpr int64_t kNearKernelBytes = int64_t{8} << 20;
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
 constexpr int64_t kThreadBytes = int64_t{8} << 20;  // more for each thread but the first, its scratch too
@@ -72,6 +75,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
   panels_ = packing::LanePanels(result_channels_, 1);
+  tensor_bytes_ =
+      forward_ ? TensorBytes(g, source_, result_, problem.weight) : TensorBytes(g, result_, source_, problem.weight);
   ChooseTiling(g);
   ChooseCut(g);
   int64_t scratch_bytes = 0;
@@ -176,25 +181,23 @@ packing::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const 
 packing::Boxes DataStep::WholeBox(const Geometry& g) const { return MakeBoxes(g, kFewSums / tiling_.points()); }
 
 // For kernels and windows that are shared.
-int64_t DataStep::SharedBytes(const Geometry& g) const {
-  return kSharedBytes + static_cast<int64_t>(kSharedPart * TensorBytes(g));
-}
+int64_t DataStep::SharedBytes() const { return kSharedBytes + static_cast<int64_t>(kSharedPart * tensor_bytes_); }
 
 // So few that all their windows may be transformed first.
 bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {
-  return whole.count() == 1 && windows(whole.extent()) * WindowBytes(g) <= SharedBytes(g);
+  return whole.count() == 1 && windows(whole.extent()) * WindowBytes(g) <= SharedBytes();
 }
 
 // Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
 bool DataStep::Fits(const Geometry& g) const {
   const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
   if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
-  return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes(g);
+  return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes();
 }
 
 void DataStep::ChooseCut(const Geometry& g) {
   const packing::Boxes whole = WholeBox(g);
-  const int64_t budget = SharedBytes(g);
+  const int64_t budget = SharedBytes();
   if (FewTiles(g, whole) && units(g) >= 2 * exec::ThreadCount()) {
     boxes_ = whole;
     block_units_ = 0;
@@ -209,7 +212,11 @@ void DataStep::ChooseCut(const Geometry& g) {
   block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
   const bool all = block_units_ == units(g);
   const bool several = boxes_.count() * g.groups >= std::max(2, exec::ThreadCount());
-  if (all && (several || boxes_.count() == 0)) return;
+  if (all && (several || boxes_.count() == 0)) {
+    // What all boxes read again leaves the L3 no room for else.
+    if (units(g) * bytes > kNearKernelBytes && units(g) >= 2 * exec::ThreadCount()) TakeLargeBoxes(g, 0);
+    return;
+  }
   // The units' kernels must fit, and the windows of enough boxes for every thread to have a panel of one.
   const int64_t least = CeilDiv(exec::ThreadCount(), block_units_);
   const auto bytes_now = [&] { return block_units_ * bytes + least * box_bytes_now(); };
@@ -258,7 +265,8 @@ void DataStep::ShareOut(const Geometry& g) {
 }
 
 // One after another, for each of which every job transforms its kernels, chunk by chunk: if there is room for such as
-// are fewer than `passes`, in which kernels are transformed as it is.
+// are fewer than `passes`, in which kernels are transformed as it is, or else take little more work. No thread reads
+// then what another one has made but windows.
 void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
   const packing::Boxes boxes = boxes_;
   const int64_t block_units = block_units_, batch_boxes = batch_boxes_;
@@ -266,28 +274,16 @@ void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
   batch_boxes_ = 1;
   for (int64_t tiles = kManySums / tiling_.points(); tiles >= kLeastTiles; tiles -= CeilDiv(tiles, kLeastTiles)) {
     boxes_ = MakeBoxes(g, tiles);
-    if (boxes_.count() >= passes) break;
+    const double kernels = KernelWork() * static_cast<double>(g.groups * boxes_.count());
+    if (boxes_.count() >= passes && kernels > kSmallKernelShare * work_) break;
     int64_t scratch_bytes = 0;
     ScratchAt(nullptr, &scratch_bytes);
     const int64_t bytes = scratch_bytes + windows(boxes_.extent()) * WindowBytes(g);
-    if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes(g) + kThreadBytes - kSharedBytes) return;
+    if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes() + kThreadBytes - kSharedBytes) return;
   }
   boxes_ = boxes;
   block_units_ = block_units;
   batch_boxes_ = batch_boxes;
-}
-
-// Of source, result and weights.
-double DataStep::TensorBytes(const Geometry& g) const {
-  double bytes =
-      static_cast<double>(g.output_channels * g.group_input_channels() * g.taps()) * static_cast<double>(sizeof(float));
-  const auto add = [&](int64_t channels, const Extent3& size, numerics::DType dtype) {
-    bytes += static_cast<double>(g.batch * g.groups * channels) * static_cast<double>(size[0] * size[1] * size[2]) *
-             static_cast<double>(numerics::ElementBytes(dtype));
-  };
-  add(source_channels_, source_size_, source_.dtype);
-  add(result_channels_, result_size_, result_.dtype);
-  return bytes;
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {

@@ -83,13 +83,12 @@ class DataStep : public Step {
   int64_t MostTiles() const;  // of a box
   packing::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
   packing::Boxes WholeBox(const Geometry& geometry) const;
-  int64_t SharedBytes(const Geometry& geometry) const;
+  int64_t SharedBytes() const;
   bool FewTiles(const Geometry& geometry, const packing::Boxes& whole) const;
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
-  double TensorBytes(const Geometry& geometry) const;
   double EstimateWork(const Geometry& geometry) const;
   double KernelWork() const;  // of a group
   int64_t SlabPixels(const packing::Extent4& box) const;
@@ -150,6 +149,7 @@ class DataStep : public Step {
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
   bool own_units_ = false;   // each thread transforms one for itself, `block_units_` are as many as threads
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
+  double tensor_bytes_ = 0;
   double work_ = 0;
   channel_lanes::DataStep direct_;         // for what is not finite
   packing::CommonNumbers kernels_of_all_;  // where windows are in each job

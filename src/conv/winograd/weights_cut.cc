@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked_math.h"
+#include "conv/winograd/tensor_bytes.h"
 #include "conv/winograd/weights_step.h"
 
 namespace canopy::conv::winograd {
@@ -66,23 +67,11 @@ TransformCosts CostsOf(const WeightsShape& shape) {
   return costs;
 }
 
-// Of the tensors that are read and written.
-double TensorBytes(const ConvProblem& problem) {
-  const Geometry& g = problem.geometry;
-  const auto bytes = [](const Operand& operand, int64_t planes, const Extent3& size) {
-    double elems = static_cast<double>(planes);
-    for (const int64_t extent : size) elems *= static_cast<double>(extent);
-    return elems * static_cast<double>(numerics::ElementBytes(operand.dtype));
-  };
-  return bytes(problem.input, g.batch * g.input_channels, g.input_size) +
-         bytes(problem.output, g.batch * g.output_channels, g.output_size) +
-         bytes(problem.weight_result, g.output_channels * g.group_input_channels(), g.kernel);
-}
-
 }  // namespace
 
 void WeightsStep::ChooseCut(const ConvProblem& problem) {
-  const int64_t room = kRoomBytes + static_cast<int64_t>(kRoomShare * std::min(TensorBytes(problem), kMostTensorBytes));
+  const double bytes = TensorBytes(g_, problem.input, problem.output, problem.weight_result);
+  const int64_t room = kRoomBytes + static_cast<int64_t>(kRoomShare * std::min(bytes, kMostTensorBytes));
   const int64_t most_points = shape_.depths > 1 ? kPointsOfDeepTiles : kPointsOfTiles;
   bool chosen = false;
   WeightsCut last;
