@@ -26,7 +26,8 @@ inline double TransformWork(const std::vector<TileNumbers>& numbers, const std::
 }
 
 // Whether one thread computes all: of a single job threads share no more than what is transformed before it.
-inline bool IsSerial(double work, int64_t jobs) { return work < (jobs > 1 ? kSerialWork : kSmallWork); }
+inline constexpr double kSerialWorkOfOneJob = 3 * kSerialWork;
+inline bool IsSerial(double work, int64_t jobs) { return work < (jobs > 1 ? kSerialWork : kSerialWorkOfOneJob); }
 
 }  // namespace canopy::conv::few_tiles
 

@@ -39,14 +39,10 @@ std::optional<PixelStrides> Flatten(const Geometry& g, const Operand& input, con
 // they do not lie side by side.
 std::optional<ConvProblem> OfOnePixel(ConvProblem problem, const Operand& input, const Operand& weight) {
   Geometry& g = problem.geometry;
-  int64_t next = 1;
-  for (int axis = 2; axis >= 0; --axis) {
-    const bool adjoins = input.strides[2 + axis] == next && weight.strides[2 + axis] == next;
-    if (g.kernel[axis] > 1 && !adjoins) return std::nullopt;
-    next *= g.kernel[axis];
-  }
-  if (g.input_channels > 1 && (input.strides[1] != next || weight.strides[1] != next)) return std::nullopt;
-  g.input_channels *= next;
+  const int64_t taps = g.taps();
+  if (!packing::PlanesRun(input, g.kernel) || !packing::PlanesRun(weight, g.kernel)) return std::nullopt;
+  if (g.input_channels > 1 && (input.strides[1] != taps || weight.strides[1] != taps)) return std::nullopt;
+  g.input_channels *= taps;
   g.input_size = g.kernel = g.stride = {1, 1, 1};
   for (Operand* operand : {&problem.input, &problem.input_result, &problem.weight, &problem.weight_result}) {
     operand->strides[1] = 1;

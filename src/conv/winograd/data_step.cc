@@ -198,7 +198,8 @@ bool DataStep::Fits(const Geometry& g) const {
 void DataStep::ChooseCut(const Geometry& g) {
   const packing::Boxes whole = WholeBox(g);
   const int64_t budget = SharedBytes();
-  if (FewTiles(g, whole) && units(g) >= 2 * exec::ThreadCount()) {
+  const bool many_units = units(g) >= 2 * exec::ThreadCount();
+  if (FewTiles(g, whole) && many_units) {
     boxes_ = whole;
     block_units_ = 0;
     batch_boxes_ = 1;
@@ -214,7 +215,7 @@ void DataStep::ChooseCut(const Geometry& g) {
   const bool several = boxes_.count() * g.groups >= std::max(2, exec::ThreadCount());
   if (all && (several || boxes_.count() == 0)) {
     // What all boxes read again leaves the L3 no room for else.
-    if (units(g) * bytes > kNearKernelBytes && units(g) >= 2 * exec::ThreadCount()) TakeLargeBoxes(g, 0);
+    if (units(g) * bytes > kNearKernelBytes && many_units) TakeLargeBoxes(g, 0);
     return;
   }
   // The units' kernels must fit, and the windows of enough boxes for every thread to have a panel of one.
@@ -230,7 +231,7 @@ void DataStep::ChooseCut(const Geometry& g) {
   const int64_t more = (exec::ThreadCount() - 1) * std::max<int64_t>(0, kThreadBytes - scratch_bytes);
   const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
   batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
-  if (units(g) < 2 * exec::ThreadCount()) return;
+  if (!many_units) return;
   TakeLargeBoxes(g, CeilDiv(boxes_.count(), batch_boxes_));
   const int64_t own = (budget + more - exec::ThreadCount() * bytes) / box_bytes_now();
   if (block_units_ == 0 || exec::ThreadCount() == 1 || own < batch_boxes_) return;
