@@ -76,7 +76,7 @@ class LineReader {
   // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.
   void Prefetch(int64_t offset, int64_t count) const {
     const char* from = base_ + offset * element_bytes();
-    for (int64_t i = 0; i < count * element_bytes(); i += kernels::kMemoryLine) kernels::Ask(from + i);
+    for (int64_t i = 0; i < count * element_bytes(); i += kernels::kMemoryLine) kernels::AskNear(from + i);
   }
 
   // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.

@@ -185,7 +185,7 @@ class WeightsRun {
         const WeightTile::Share& share = tile.shares[i];
         const int64_t bytes = wanted[i].bytes / share.parts;
         call.ahead[i] = wanted[i].first + share.plane * wanted[i].plane_bytes + share.part * bytes;
-        call.ahead_step[i] = bytes / vectors + 1;
+        call.ahead_step[i] = std::max(kernels::kMemoryLine, bytes / vectors + 1);
       }
       for (int64_t v = 0; v < vectors; v += call.vectors) {
         call.vectors = std::min(kMostVectors, vectors - v);

@@ -11,6 +11,7 @@
 
 #include <type_traits>
 
+#include "kernels/ask.h"
 #include "kernels/depth_lanes/contract.h"
 #include "kernels/joint_planes/taps-inl.h"
 #include "kernels/streams.h"
@@ -22,8 +23,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Lines of one tensor are asked for two at a time: one by one, memory gives three quarters of what it can.
 HWY_INLINE void AskForTwoLines(const char* from) {
-  __builtin_prefetch(from);
-  __builtin_prefetch(from + kMemoryLine);
+  Ask(from);
+  Ask(from + kMemoryLine);
 }
 
 template <int kRows, int kColumns, bool kData, bool kWeights, bool kFar>

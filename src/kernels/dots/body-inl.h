@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "kernels/ask.h"
 #include "kernels/dots/contract.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -58,8 +59,8 @@ void DotPlanes(const DotsCall& call) {
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) columns[c] = call.b + line * call.b_line + call.b_offsets[c];
     const auto add = [&](DotsVec(&to)[kRows][kColumns], int64_t at) HWY_ATTR {
-      __builtin_prefetch(ahead, 0, 3);
-      __builtin_prefetch(ahead_too, 0, 3);
+      Ask(ahead);
+      Ask(ahead_too);
       ahead += ahead_step;
       ahead_too += ahead_too_step;
       DotsVec a[kRows];

@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/ask.h"
 #include "kernels/few_tiles/contract.h"
 #include "kernels/streams.h"
 #include "kernels/transpose_blocks-inl.h"
@@ -205,7 +206,7 @@ void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step,
   constexpr int kPanel = kVectors * kFewTilesLanes, kStep = FewTilesPointStep(kVectors);
   for (int s = 0; s < kFewTilesSources; ++s) {
     const char* coming = ask.first + s * ask.step;
-    for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 0, 3);
+    for (int32_t line = 0; line < ask.lines; ++line) Ask(coming + line * kMemoryLine);
     for (int v = 0; v < kVectors; ++v) {
       WinogradVec taps[kFewTilesTaps];
       LoadTaps(kernels + s * kernel_step + v * kFewTilesKernels, taps);
@@ -297,7 +298,7 @@ struct Halves {
 
 inline void AskForGradients(const FewTilesAsk& ask, int o) {
   const char* coming = ask.first + o * ask.step;
-  for (int32_t line = 0; line < ask.lines; ++line) __builtin_prefetch(coming + line * kMemoryLine, 1, 3);
+  for (int32_t line = 0; line < ask.lines; ++line) AskToWrite(coming + line * kMemoryLine);
 }
 
 template <int kVectors>

@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/ask.h"
 #include "kernels/gather_gemm/contract.h"
 
 #if defined(__x86_64__)

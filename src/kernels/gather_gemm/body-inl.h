@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/ask.h"
 #include "kernels/gather_gemm/contract.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -163,7 +163,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
         sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
         b += o.b_step;
         if constexpr (kAhead) {
-          __builtin_prefetch(ahead);
+          Ask(ahead);
           ahead += o.ahead_step;
           if (--ahead_terms == 0) {
             ahead_terms = o.ahead_terms;
@@ -291,7 +291,7 @@ class GatherAdjacentTerms {
   __attribute__((always_inline)) void Ask() {
     for (int64_t asks = o_.asks; asks > 0; --asks, ahead_ += o_.ahead_step) {
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) __builtin_prefetch(ahead_ + v * ahead_line_);
+      for (int v = 0; v < kVectors; ++v) kernels::Ask(ahead_ + v * ahead_line_);
     }
   }
 

@@ -11,6 +11,7 @@
 
 #include <type_traits>
 
+#include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/doubled-inl.h"
 #include "kernels/joint_planes/edged-inl.h"
@@ -52,9 +53,9 @@ void JointPlanesOf(const JointCall& call) {
       constexpr int kCount = count;
       JointVec source[kCount], result[kCount];
       JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
-        __builtin_prefetch(ahead0 + y * kLineBytes, 0, 3);
-        __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
-        if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
+        Ask(ahead0 + y * kLineBytes);
+        Ask(ahead1 + y * kLineBytes);
+        if constexpr (kData) AskToWrite(ahead2 + y * kLineBytes);
         source[y] = hn::Zero(d);
         if constexpr (kWeights) source[y] = JointLoad<kForm, kData>(last, x + y * x_row + i, last_lanes);
         result[y] = kBefore ? hn::LoadU(d, before + y * before_row + i) : hn::Zero(d);

@@ -12,6 +12,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
@@ -253,10 +254,10 @@ void JointDoubledRows(const JointCall& call) {
       };
       // Row y, and the two of x that it is the last to meet. `inside`: there are all three.
       const auto add_two = [&](auto inside, auto turn, int64_t y) CANOPY_JOINT_LAMBDA {
-        __builtin_prefetch(ahead[0], 0, 3);
+        Ask(ahead[0]);
         const auto ask = [&](auto line) CANOPY_JOINT_LAMBDA {
-          __builtin_prefetch(ahead[1] + line * kLineBytes, 0, 3);
-          if constexpr (kData) __builtin_prefetch(ahead[2] + line * kLineBytes, 1, 3);
+          Ask(ahead[1] + line * kLineBytes);
+          if constexpr (kData) AskToWrite(ahead[2] + line * kLineBytes);
         };
         JointEach<kLines / 2>(ask);
         if (step[1] > kLines / 2 * kLineBytes) {

@@ -12,6 +12,7 @@
 
 #include <type_traits>
 
+#include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/taps-inl.h"
 
@@ -109,9 +110,9 @@ void JointEdgedRows(const JointCall& call) {
         const int64_t i = v * kJointLanes;
         JointVec source[kCount], result[kCount];
         JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
-          __builtin_prefetch(ahead0 + y * kLineBytes, 0, 3);
-          __builtin_prefetch(ahead1 + y * kLineBytes, 0, 3);
-          if constexpr (kData) __builtin_prefetch(ahead2 + y * kLineBytes, 1, 3);
+          Ask(ahead0 + y * kLineBytes);
+          Ask(ahead1 + y * kLineBytes);
+          if constexpr (kData) AskToWrite(ahead2 + y * kLineBytes);
           source[y] = hn::Zero(d);
           result[y] = kAdds ? JointLoadSeen<kForm>(seen[1], to + y * to_row + i) : hn::Zero(d);
         });

@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
@@ -100,7 +101,9 @@ void JointFoldedPlanes(const JointCall& call) {
     JointEach<3>([&](auto i) CANOPY_JOINT_LAMBDA {
       const char* ahead = call.ahead[i].Of(n, call.distance, call.planes);
       JointEach<kJointFolds>([&](auto y) CANOPY_JOINT_LAMBDA {
-        if constexpr (i < 2 || kData) __builtin_prefetch(ahead + 2 * y * call.ahead[i].step, i == 2, 3);
+        const char* at = ahead + 2 * y * call.ahead[i].step;
+        if constexpr (i < 2) Ask(at);
+        if constexpr (i == 2 && kData) AskToWrite(at);
       });
     });
     JointVec gradient[kJointFolds], source[kJointFolds], result[kJointFolds], bias = hn::Zero(d);

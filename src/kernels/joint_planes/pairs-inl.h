@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/taps-inl.h"
 
@@ -40,11 +41,11 @@ void JointPairRows(const JointCall& call) {
                *ahead2 = call.ahead[2].Of(n, call.distance, call.planes);
     // One vector of even and one of odd columns, or what the last ones have.
     const auto add = [&](auto is_last, int64_t i) CANOPY_JOINT_LAMBDA {
-      __builtin_prefetch(ahead0, 0, 3);
-      __builtin_prefetch(ahead1, 0, 3);
-      if constexpr (!kJointHalf<kForm>) __builtin_prefetch(ahead1 + kLineBytes, 0, 3);
-      if constexpr (kData) __builtin_prefetch(ahead2, 1, 3);
-      if constexpr (kData && !kJointHalf<kForm>) __builtin_prefetch(ahead2 + kLineBytes, 1, 3);
+      Ask(ahead0);
+      Ask(ahead1);
+      if constexpr (!kJointHalf<kForm>) Ask(ahead1 + kLineBytes);
+      if constexpr (kData) AskToWrite(ahead2);
+      if constexpr (kData && !kJointHalf<kForm>) AskToWrite(ahead2 + kLineBytes);
       ahead0 += call.ahead[0].step;
       ahead1 += call.ahead[1].step;
       ahead2 += call.ahead[2].step;

@@ -10,6 +10,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
@@ -70,9 +71,9 @@ class JointAsking {
 
   template <bool kWrites>
   HWY_INLINE void Ask() {
-    __builtin_prefetch(at_[0], 0, 3);
-    __builtin_prefetch(at_[1], 0, 3);
-    if constexpr (kWrites) __builtin_prefetch(at_[2], 1, 3);
+    kernels::Ask(at_[0]);
+    kernels::Ask(at_[1]);
+    if constexpr (kWrites) AskToWrite(at_[2]);
     for (int i = 0; i < 3; ++i) at_[i] += call_.ahead[i].step;
   }
 

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "kernels/ask.h"
 #include "kernels/convert/convert-inl.h"
 #include "kernels/lines/contract.h"
 #include "kernels/transpose_blocks-inl.h"
@@ -146,7 +147,7 @@ void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
   const size_t rest = static_cast<size_t>(count - whole);
   for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
-    if (count <= lanes) __builtin_prefetch(from + kRowsAhead * from_step, 0, 3);
+    if (count <= lanes) AskNear(from + kRowsAhead * from_step);
     for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(cv::LoadForm<kForm>(d, from + i), d, to + i);
     if (rest == 0) continue;
     const auto tail = cv::LoadFormN<kForm>(d, from + whole, rest);

@@ -75,7 +75,7 @@ HWY_INLINE void SumVectors(const cv::FormElement<kForm>* from, int64_t step, int
   for (int64_t r = 0; r < rows; ++r, from += step) {
 #pragma GCC unroll 8
     for (int i = 0; i < kVectors; ++i) {
-      __builtin_prefetch(from + ahead + i * lanes);
+      Ask(from + ahead + i * lanes);
       v[i] = hn::Add(v[i], cv::LoadForm<kForm>(d, from + i * lanes));
     }
   }

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <utility>
 
+#include "kernels/ask.h"
 #include "kernels/convert/convert-inl.h"
 #include "kernels/planes/contract.h"
 
@@ -206,8 +207,8 @@ void SumPlane(const PlaneSumsCall& call) {
     }
   }
   const auto add = [&](PlaneVec(&to)[kRows][kColumns], const float* x, const float* g) HWY_ATTR {
-    __builtin_prefetch(ahead, 0, 3);
-    __builtin_prefetch(ahead_too, 0, 3);
+    Ask(ahead);
+    Ask(ahead_too);
     ahead += ahead_step;
     ahead_too += ahead_too_step;
     PlaneVec gradient[kRows];
@@ -248,8 +249,8 @@ void SumPlane(const PlaneSumsCall& call) {
 HWY_INLINE void AskFor(int64_t lines, Ahead* ahead) {
   constexpr int64_t kLineBytes = 64;
   for (int64_t i = 0; i < lines; ++i) {
-    __builtin_prefetch(ahead->read + i * kLineBytes, 0, 3);
-    __builtin_prefetch(ahead->write + i * kLineBytes, 1, 3);
+    Ask(ahead->read + i * kLineBytes);
+    AskToWrite(ahead->write + i * kLineBytes);
   }
   ahead->read += ahead->read_step;
   ahead->write += ahead->write_step;

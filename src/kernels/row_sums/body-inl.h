@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "kernels/ask.h"
 #include "kernels/convert/convert-inl.h"
 #include "kernels/row_sums/contract.h"
 
@@ -99,8 +100,8 @@ void SumRows(const RowSumsCall& call) {
       const Element* line = ahead;
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r, line += source_row) {
-        __builtin_prefetch(line, 0, 3);
-        __builtin_prefetch(line + kRowLanes, 0, 3);
+        Ask(line);
+        Ask(line + kRowLanes);
       }
     }
     for (int64_t j = 0; j < columns; ++j) {

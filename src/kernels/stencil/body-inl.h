@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "kernels/ask.h"
 #include "kernels/convert/convert-inl.h"
 #include "kernels/stencil/contract.h"
 
@@ -129,7 +130,7 @@ inline void ToLanes(const float* const* lines, int64_t count, float* HWY_RESTRIC
 #pragma GCC unroll 16
     for (int l = 0; l < kLanes; ++l) {
       v[l] = hn::LoadU(d, lines[l] + i);
-      __builtin_prefetch(lines[l] + i + kAhead, 0);
+      Ask(lines[l] + i + kAhead);
     }
     Transpose(d, v);
 #pragma GCC unroll 16
@@ -160,7 +161,7 @@ inline void FromLanes(const float* HWY_RESTRICT from, int64_t count, int64_t val
 #pragma GCC unroll 16
       for (int l = 0; l < kLanes; ++l) {
         if (l >= valid) break;
-        __builtin_prefetch(lines[l] + i + kAhead, 1);
+        AskToWrite(lines[l] + i + kAhead);
         hn::StoreU(v[l], d, lines[l] + i);
       }
     } else {
