@@ -143,6 +143,31 @@ inline constexpr int kMostSplitVectors = 2;
 inline constexpr int kManyRows = 9;
 inline constexpr int kTermsAtOnce = 4;
 
+// What a scattered tile asks for meanwhile: stretches of memory, a step of one with each term.
+class GatherAsking {
+ public:
+  __attribute__((always_inline)) GatherAsking(const GatherOperands& o, int64_t panel)
+      : o_(o), row_(static_cast<const char*>(o.ahead) + panel * o.ahead_panel), at_(row_), terms_(o.ahead_terms) {}
+
+  // With so many terms; at the end of a stretch for some beyond it.
+  template <int kTerms>
+  __attribute__((always_inline)) void Ask() {
+#pragma GCC unroll 4
+    for (int i = 0; i < kTerms; ++i) kernels::Ask(at_ + i * o_.ahead_step);
+    at_ += kTerms * o_.ahead_step;
+    terms_ -= kTerms;
+    if (terms_ > 0) return;
+    terms_ = o_.ahead_terms;
+    row_ += o_.ahead_row;
+    at_ = row_;
+  }
+
+ private:
+  const GatherOperands& o_;
+  const char *row_, *at_;
+  int64_t terms_;
+};
+
 template <class Math, int kRows, int kVectors, bool kAhead>
 void GatherScattered(const GatherOperands& o, bool accumulate) {
   for (int64_t panel = 0; panel < o.panels; ++panel) {
@@ -150,9 +175,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
     sums.Clear();
     const float* a = o.a + panel * o.a_panel;
     const int64_t* offsets = o.row_offsets + panel * o.offsets_panel;
-    [[maybe_unused]] const char* ahead_row = static_cast<const char*>(o.ahead) + panel * o.ahead_panel;
-    [[maybe_unused]] const char* ahead = ahead_row;
-    [[maybe_unused]] int64_t ahead_terms = o.ahead_terms;
+    [[maybe_unused]] GatherAsking asking(o, panel);
     for (int64_t t = 0; t < o.run_count; ++t) {
       const GatherRun run = o.runs[t];
       const float* __restrict__ rows[kRows];
@@ -162,15 +185,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
       for (int64_t i = 0; i < run.terms; ++i) {
         sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
         b += o.b_step;
-        if constexpr (kAhead) {
-          Ask(ahead);
-          ahead += o.ahead_step;
-          if (--ahead_terms == 0) {
-            ahead_terms = o.ahead_terms;
-            ahead_row += o.ahead_row;
-            ahead = ahead_row;
-          }
-        }
+        if constexpr (kAhead) asking.template Ask<1>();
       }
     }
     sums.Finish(o.c + panel * o.c_panel, o.result_offsets + panel * o.offsets_panel, accumulate);
@@ -179,7 +194,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
 
 // A tile of one vector and many rows has time for their addresses once in a few terms only, and none to make them anew
 // for each run.
-template <class Math, int kRows>
+template <class Math, int kRows, bool kAhead>
 void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
   for (int64_t panel = 0; panel < o.panels; ++panel) {
     GatherSums<Math, kRows, 1> sums;
@@ -187,6 +202,7 @@ void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
     const float* __restrict__ rows[kRows];
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) rows[r] = o.a + panel * o.a_panel + o.row_offsets[panel * o.offsets_panel + r];
+    [[maybe_unused]] GatherAsking asking(o, panel);
     for (int64_t t = 0; t < o.run_count; ++t) {
       const GatherRun run = o.runs[t];
       const float* __restrict__ b = o.b + run.b;
@@ -195,6 +211,7 @@ void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
       for (; i + kTermsAtOnce <= end; i += kTermsAtOnce) {
         sums.template AddTerms<kTermsAtOnce>([&rows, i](int r) { return rows[r] + i; }, b, o.b_step);
         b += kTermsAtOnce * o.b_step;
+        if constexpr (kAhead) asking.template Ask<kTermsAtOnce>();
       }
       for (; i < end; ++i) {
         sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
@@ -205,12 +222,12 @@ void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
   }
 }
 
-template <class Math, int kRows, int kVectors>
+template <class Math, int kRows, int kVectors, bool kAhead>
 constexpr GatherGemmFn ScatteredTile() {
   if constexpr (kVectors == 1 && kRows >= kManyRows) {
-    return &GatherScatteredColumn<Math, kRows>;
+    return &GatherScatteredColumn<Math, kRows, kAhead>;
   } else {
-    return &GatherScattered<Math, kRows, kVectors, false>;
+    return &GatherScattered<Math, kRows, kVectors, kAhead>;
   }
 }
 
@@ -319,8 +336,8 @@ GatherTiles MakeGatherTiles(std::integer_sequence<int, kRows...>) {
   GatherTiles tiles{};
   tiles.lanes = kVectors * Math::kLanes;
   tiles.most_rows = sizeof...(kRows);
-  ((tiles.scattered[kRows + 1] = ScatteredTile<Math, kRows + 1, kVectors>(),
-    tiles.scattered_ahead[kRows + 1] = &GatherScattered<Math, kRows + 1, kVectors, true>,
+  ((tiles.scattered[kRows + 1] = ScatteredTile<Math, kRows + 1, kVectors, false>(),
+    tiles.scattered_ahead[kRows + 1] = ScatteredTile<Math, kRows + 1, kVectors, true>(),
     tiles.adjacent[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, false, false>,
     tiles.adjacent_copying[kRows + 1] = &GatherAdjacent<Math, kRows + 1, kVectors, true, false>),
    ...);
