@@ -15,21 +15,24 @@ namespace {
 
 using base::CeilDiv;
 
-constexpr int64_t kPiecePixels = 2048;    // 24 KiB of three rows in the L1, for block after block of columns
-constexpr int64_t kTilePixels = 512;      // 12 KiB of six columns, for tile after tile of rows
-constexpr int64_t kLeastPlane = 256;      // of smaller ones the last vector's copy is too much
-constexpr int64_t kMostSums = 256 << 10;  // 1 MiB
+constexpr int64_t kPiecePixels = 2048;     // 24 KiB of three rows in the L1, for block after block of columns
+constexpr int64_t kMostTerms = 256;        // of a lane, for tile after tile of rows: FP32 sums stay short
+constexpr int64_t kRowFloats = 128 << 10;  // 512 KiB of an L2, for block after block of columns
+constexpr int64_t kLeastTilePixels = 512;
+constexpr int64_t kNearFloats = 160 << 10;  // of such rows and all sums: what an L2 keeps beside the columns
+constexpr int64_t kLeastPlane = 256;        // of smaller ones the last vector's copy is too much
+constexpr int64_t kMostSums = 256 << 10;    // 1 MiB
 // Of a segment: adding up its sums costs some hundredths of its products, or more where there would be few.
 constexpr int64_t kSegmentPixels = 8 << 10, kLeastSegmentPixels = 2 << 10;
 constexpr int64_t kEnoughSegments = 8, kMostSegments = 64;
 constexpr int64_t kEnoughJobs = 8;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.9;  // of products whose operands are in the cache
-constexpr double kCrowdedEfficiency = 0.8;
-constexpr double kWorkALine = 3;     // from beyond the L2
-constexpr double kWorkAFarLine = 4;  // from memory
-constexpr double kWorkASum = 5;      // adding up one sum's lanes
+constexpr double kEfficiency = 0.9;         // of products whose operands are in the cache
+constexpr double kCrowdedEfficiency = 0.8;  // likewise, but some have to come again and again
+constexpr double kWorkALine = 3;            // from beyond the L2
+constexpr double kWorkAFarLine = 4;         // from memory
+constexpr double kWorkASum = 5;             // adding up one sum's lanes
 constexpr double kWorkACall = 70;
 
 int64_t Few(const Geometry& g) { return std::min(g.group_input_channels(), g.group_output_channels()); }
@@ -55,7 +58,8 @@ DotWeightsStep::DotWeightsStep(const ConvProblem& problem, plan::WorkspaceLedger
   tile_ = CeilDiv(rows_, tiles);
   block_ = kernels::Dots().most_columns[tile_];
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
-  pieces_ = {g.batch, plane, tiles > 1 ? kTilePixels : kPiecePixels, lanes_};
+  const int64_t tile_pixels = std::clamp(kRowFloats / rows_, kLeastTilePixels, kMostTerms * lanes_);
+  pieces_ = {g.batch, plane, tiles > 1 ? tile_pixels : kPiecePixels, lanes_};
   segments_ = std::min({pieces_.count(), g.batch * plane / kLeastSegmentPixels,
                         std::max(kEnoughSegments, g.batch * plane / kSegmentPixels)});
   segments_ = std::clamp<int64_t>(segments_, 1, kMostSegments);
@@ -68,7 +72,8 @@ DotWeightsStep::DotWeightsStep(const ConvProblem& problem, plan::WorkspaceLedger
   const double calls = static_cast<double>(pieces_.count() * tiles * blocks);
   // A tail is a vector and a call more.
   const bool crowded =
-      packing::CrowdASet(tile_ + 2 * block_, (outputs_are_rows_ ? problem.output : problem.input).strides[1]);
+      packing::CrowdASet(tile_ + 2 * block_, (outputs_are_rows_ ? problem.output : problem.input).strides[1]) ||
+      (tiles > 1 && rows_ * (pieces_.pixels + columns_ * lanes_) > kNearFloats);
   const double efficiency = crowded ? kCrowdedEfficiency : kEfficiency;
   const double line = OutgrowsCaches(problem, kBackwardWeights) ? kWorkAFarLine : kWorkALine;
   work_ = static_cast<double>(g.groups) *
