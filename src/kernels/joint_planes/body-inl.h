@@ -53,8 +53,8 @@ void JointPlanesOf(const JointCall& call) {
       constexpr int kCount = count;
       JointVec source[kCount], result[kCount];
       JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
-        Ask(ahead0 + y * kLineBytes);
-        Ask(ahead1 + y * kLineBytes);
+        JointAsk<kData>(ahead0 + y * kLineBytes);
+        JointAsk<kData>(ahead1 + y * kLineBytes);
         if constexpr (kData) AskToWrite(ahead2 + y * kLineBytes);
         source[y] = hn::Zero(d);
         if constexpr (kWeights) source[y] = JointLoad<kForm, kData>(last, x + y * x_row + i, last_lanes);

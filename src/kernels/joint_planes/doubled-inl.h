@@ -254,9 +254,9 @@ void JointDoubledRows(const JointCall& call) {
       };
       // Row y, and the two of x that it is the last to meet. `inside`: there are all three.
       const auto add_two = [&](auto inside, auto turn, int64_t y) CANOPY_JOINT_LAMBDA {
-        Ask(ahead[0]);
+        JointAsk<kData>(ahead[0]);
         const auto ask = [&](auto line) CANOPY_JOINT_LAMBDA {
-          Ask(ahead[1] + line * kLineBytes);
+          JointAsk<kData>(ahead[1] + line * kLineBytes);
           if constexpr (kData) AskToWrite(ahead[2] + line * kLineBytes);
         };
         JointEach<kLines / 2>(ask);

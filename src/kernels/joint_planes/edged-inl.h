@@ -110,8 +110,8 @@ void JointEdgedRows(const JointCall& call) {
         const int64_t i = v * kJointLanes;
         JointVec source[kCount], result[kCount];
         JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
-          Ask(ahead0 + y * kLineBytes);
-          Ask(ahead1 + y * kLineBytes);
+          JointAsk<kData>(ahead0 + y * kLineBytes);
+          JointAsk<kData>(ahead1 + y * kLineBytes);
           if constexpr (kData) AskToWrite(ahead2 + y * kLineBytes);
           source[y] = hn::Zero(d);
           result[y] = kAdds ? JointLoadSeen<kForm>(seen[1], to + y * to_row + i) : hn::Zero(d);

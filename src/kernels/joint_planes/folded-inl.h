@@ -102,7 +102,7 @@ void JointFoldedPlanes(const JointCall& call) {
       const char* ahead = call.ahead[i].Of(n, call.distance, call.planes);
       JointEach<kJointFolds>([&](auto y) CANOPY_JOINT_LAMBDA {
         const char* at = ahead + 2 * y * call.ahead[i].step;
-        if constexpr (i < 2) Ask(at);
+        if constexpr (i < 2) JointAsk<kData>(at);
         if constexpr (i == 2 && kData) AskToWrite(at);
       });
     });

@@ -41,9 +41,9 @@ void JointPairRows(const JointCall& call) {
                *ahead2 = call.ahead[2].Of(n, call.distance, call.planes);
     // One vector of even and one of odd columns, or what the last ones have.
     const auto add = [&](auto is_last, int64_t i) CANOPY_JOINT_LAMBDA {
-      Ask(ahead0);
-      Ask(ahead1);
-      if constexpr (!kJointHalf<kForm>) Ask(ahead1 + kLineBytes);
+      JointAsk<kData>(ahead0);
+      JointAsk<kData>(ahead1);
+      if constexpr (!kJointHalf<kForm>) JointAsk<kData>(ahead1 + kLineBytes);
       if constexpr (kData) AskToWrite(ahead2);
       if constexpr (kData && !kJointHalf<kForm>) AskToWrite(ahead2 + kLineBytes);
       ahead0 += call.ahead[0].step;

@@ -71,8 +71,8 @@ class JointAsking {
 
   template <bool kWrites>
   HWY_INLINE void Ask() {
-    kernels::Ask(at_[0]);
-    kernels::Ask(at_[1]);
+    JointAsk<kWrites>(at_[0]);
+    JointAsk<kWrites>(at_[1]);
     if constexpr (kWrites) AskToWrite(at_[2]);
     for (int i = 0; i < 3; ++i) at_[i] += call_.ahead[i].step;
   }

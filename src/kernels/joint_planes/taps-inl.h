@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "kernels/ask.h"
 #include "kernels/convert/convert-inl.h"
 #include "kernels/joint_planes/contract.h"
 
@@ -47,6 +48,14 @@ HWY_INLINE JointVec JointOnce(JointVec loaded) {
 HWY_INLINE void JointAddTo(float* to, JointVec v) {
   const JointTag d;
   hn::StoreU(hn::Add(hn::LoadU(d, to), v), d, to);
+}
+
+// Asks for what is read: to the L2, which is up to a fourth faster from memory, but beside results, whose lines come to
+// the L1, where that takes 2 to 6% longer (Zen 4).
+template <bool kWrites>
+HWY_INLINE void JointAsk(const void* at) {
+  if constexpr (kWrites) AskNear(at);
+  if constexpr (!kWrites) Ask(at);
 }
 
 template <Form kForm>
