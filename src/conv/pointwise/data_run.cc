@@ -37,7 +37,9 @@ class DataRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
-        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
+        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
+        in_place_(s_.plane_ >= DataStep::kInPlaceTiles * s_.lanes() &&
+                  (s_.streams_ ? !s_.spread_ && kernels::AreLines(Results(), s_.plane_) : s_.direct_)) {}
 
   void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const int64_t pieces = s_.cut_.pieces.count(), blocks = p_.geometry.groups * s_.cut_.blocks;
@@ -65,9 +67,9 @@ class DataRun {
   };
   struct Panel {
     int64_t first, count;  // pixels
-    bool in_place;         // results are added up where they belong
+    bool in_place;         // results are added up, or streamed, where they belong
     bool placed;           // the last sources' products bring them there
-    float* results;        // where they are added up else
+    float* results;        // where they are added up else: to be streamed, panel by panel out of the L1
   };
 
   Block BlockAt(int64_t index) const {
@@ -101,8 +103,7 @@ class DataRun {
     for (int64_t first = begin; first < end; first += s_.panel_) {
       const int64_t count = std::min(s_.panel_, end - first);
       const bool together = first % s_.plane_ + count <= s_.plane_ && count % s_.tiles_[0].lanes == 0;
-      const bool in_place = s_.direct_ && together && s_.plane_ >= DataStep::kInPlaceTiles * s_.lanes();
-      // Streamed results are few sources' whole sums, and leave while they are in the L1; spread ones leave last.
+      const bool in_place = in_place_ && together;
       float* results = scratch.results + (s_.streams_ && !s_.spread_ ? 0 : first - begin);
       visit(Panel{first, count, in_place, in_place || (s_.direct_ && s_.splits()), results});
     }
@@ -143,10 +144,8 @@ class DataRun {
 
   // Of a pixel and the block's first channel, where results are not spread.
   int64_t ResultOffset(const Block& block, int64_t pixel) const {
-    return pixel / s_.plane_ * s_.result_.strides[0] + pixel % s_.plane_ + ChannelOffset(block);
-  }
-  int64_t ChannelOffset(const Block& block) const {
-    return (block.group * s_.result_channels_ + block.first) * s_.result_.strides[1];
+    return pixel / s_.plane_ * s_.result_.strides[0] + pixel % s_.plane_ +
+           (block.group * s_.result_channels_ + block.first) * s_.result_.strides[1];
   }
 
   int64_t SourceOffset(const Block& block, int64_t pixel, int64_t c) const {
@@ -268,6 +267,7 @@ class DataRun {
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * row_stride;
     operands.added_step = s_.piece_lanes();
+    operands.streams = panel.in_place && s_.streams_;
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles];
     const int64_t count = ListTiles(block, panel, c, placed, coming, tiles);
@@ -389,6 +389,7 @@ class DataRun {
   LineReader source_, weight_;
   PairReader source_pairs_, weight_pairs_;  // with dot products
   LineWriter result_;
+  bool in_place_;  // tiles within an image are written where they belong, past the caches or not
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

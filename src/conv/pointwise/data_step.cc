@@ -28,11 +28,10 @@ constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 Ki
 constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apart: many rows of a channel at a time
 constexpr int64_t kFewWeights = 112 << 10;            // of a group: 448 KiB of a 1 MiB L2, beside all else
 constexpr int64_t kLeastPixels = 96;
-constexpr int64_t kTilesInPlace = 16;     // with more, weights that lie apart are read too often
-constexpr int64_t kSmallPlane = 1024;     // pieces of less would leave much over
-constexpr int64_t kMostJobsAThread = 8;   // are more than even
-constexpr int64_t kLeastTiles = 2;        // of a piece that threads share
-constexpr int64_t kStreamedSources = 32;  // beyond, products take longer than reading the lines that are written
+constexpr int64_t kTilesInPlace = 16;    // with more, weights that lie apart are read too often
+constexpr int64_t kSmallPlane = 1024;    // pieces of less would leave much over
+constexpr int64_t kMostJobsAThread = 8;  // are more than even
+constexpr int64_t kLeastTiles = 2;       // of a piece that threads share
 constexpr int64_t kMostPackedFloats = int64_t{17} << 17;
 
 // In units of Step::Work.
@@ -106,12 +105,12 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 }
 
 bool DataStep::Streams(const ConvProblem& problem) const {
-  if (problem.has_bias || result_.dtype != numerics::DType::kFloat32) return false;
+  if (problem.has_bias || problem.rule.saturate || result_.dtype != numerics::DType::kFloat32) return false;
   const auto are_lines = [](int64_t elements) { return elements % kernels::kMemoryLineFloats == 0; };
   const bool lines = spread_ ? input_.bundle() == 1 && input_.column_stride() == 2
                              : are_lines(plane_) && are_lines(result_.strides[0]) && are_lines(result_.strides[1]);
-  if (!lines || (!spread_ && source_channels_ > kStreamedSources)) return false;
-  return OutgrowsCaches(problem, problem.computations);  // with what the call's other steps read
+  if (!lines || (!spread_ && source_channels_ > kMostTerms)) return false;  // they leave as whole sums
+  return OutgrowsCaches(problem, problem.computations);                     // with what the call's other steps read
 }
 
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {

@@ -29,6 +29,7 @@ struct PairMath {
   static __attribute__((always_inline)) V Zero() { return _mm512_setzero_ps(); }
   static __attribute__((always_inline)) V Load(const float* from) { return _mm512_loadu_ps(from); }
   static __attribute__((always_inline)) void Store(V v, float* to) { _mm512_storeu_ps(to, v); }
+  static __attribute__((always_inline)) void Stream(V v, float* to) { _mm512_stream_ps(to, v); }
   static __attribute__((always_inline)) V Broadcast(const float* from) { return _mm512_set1_ps(*from); }
   static __attribute__((always_inline)) V Add(V x, V y) { return _mm512_add_ps(x, y); }
   static __attribute__((always_inline)) V MulAdd(V x, V y, V sum) {

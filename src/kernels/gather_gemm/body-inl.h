@@ -32,6 +32,7 @@ struct GatherMath {
   static HWY_INLINE V Zero() { return hn::Zero(D()); }
   static HWY_INLINE V Load(const float* from) { return hn::LoadU(D(), from); }
   static HWY_INLINE void Store(V v, float* to) { hn::StoreU(v, D(), to); }
+  static HWY_INLINE void Stream(V v, float* to) { hn::Stream(v, D(), to); }
   static HWY_INLINE V Broadcast(const float* from) { return hn::Set(D(), *from); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }
   static HWY_INLINE V MulAdd(V x, V y, V sum) { return hn::MulAdd(x, y, sum); }

@@ -36,6 +36,9 @@ struct GatherOperands {
   int64_t b_step;
   float* c;
   const int64_t* result_offsets;
+  // Adjacent rows, but for split kernels: c is written past the caches. It is whole vectors at multiples of their size,
+  // and not accumulated.
+  bool streams = false;
   // Copying kernels only: b_copy[i * b_copy_step + l] = b[... + i * b_step + l], i counted through all runs. The copy
   // costs next to nothing beside the product, and later calls read it from the cache.
   float* b_copy = nullptr;

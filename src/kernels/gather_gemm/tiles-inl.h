@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles over any arithmetic, to be included inside a namespace and under the compiler options of an instruction
-// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Broadcast of one element, Add, MulAdd, and
-// AddProduct of two vectors, or of an element and a vector, which is one instruction where kFolds; it leaves the sum in
-// its register, where a compiler that unrolls MulAdd may copy it. Where kMasks, it also has masks: M, Lanes(begin, end)
-// of any two numbers, Pick, which loads the lanes of two from two places, and Place, which stores those of one.
+// set. `Math` has kRegisters, kLanes, V, and of V: Zero, Load, Store, Stream, Broadcast of one element, Add, MulAdd,
+// and AddProduct of two vectors, or of an element and a vector, which is one instruction where kFolds; it leaves the
+// sum in its register, where a compiler that unrolls MulAdd may copy it. Where kMasks, it also has masks: M,
+// Lanes(begin, end) of any two numbers, Pick, which loads the lanes of two from two places, and Place, which stores
+// those of one.
 
 // kRows x kVectors accumulators in registers. Everything is unrolled: an index that is not a constant would put them
 // into memory.
@@ -81,6 +82,15 @@ class GatherSums {
         float* to = rows[r] + v * kLanes;
         Math::Store(accumulate ? Math::Add(Math::Load(to), sums_[r][v]) : sums_[r][v], to);
       }
+    }
+  }
+
+  // The same past the caches, to whole vectors at multiples of their size.
+  __attribute__((always_inline)) void FinishStreamed(float* __restrict__ c, const int64_t* __restrict__ offsets) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) Math::Stream(sums_[r][v], c + offsets[r] + v * kLanes);
     }
   }
 
@@ -270,6 +280,8 @@ class GatherAdjacentTerms {
   __attribute__((always_inline)) void Finish(bool accumulate) const {
     if constexpr (kSplit) {
       sums_.FinishSplit(o_, panel_, parts_, accumulate);
+    } else if (o_.streams) {
+      sums_.FinishStreamed(o_.c + panel_ * o_.c_panel, o_.result_offsets);
     } else {
       sums_.Finish(o_.c + panel_ * o_.c_panel, o_.result_offsets, accumulate);
     }

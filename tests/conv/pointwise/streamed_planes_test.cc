@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results of few sources past the caches, where planes are whole lines of memory; others, of many sources or with gaps
-// between planes, are not.
+// Results past the caches, where planes are whole lines of memory; others, of more sources than one sum has or with
+// gaps between planes, are not.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -24,13 +24,13 @@ TEST_P(StreamedPlanesTest, WritesTheSamePastTheCaches) {
     g.batch = draw(1, 3);
     g.groups = draw(1, 2);
     g.input_channels = g.groups * draw(1, 40);
-    g.output_channels = g.groups * draw(1, 40);
+    g.output_channels = g.groups * (draw(0, 7) == 0 ? draw(250, 262) : draw(1, 40));
     g.input_size = g.output_size = {1, draw(1, 4) * 4, widths[draw(0, 6)]};
     Case c = PlainCase(g, seed + 1, DType::kFloat32, &draw);
     const bool streamed = RunPastCaches(&c, "pointwise", kBackwardData);
     const auto& strides = c.problem.input_result.strides;
     const bool lines = g.input_size[1] * g.input_size[2] % 16 == 0 && strides[0] % 16 == 0 && strides[1] % 16 == 0;
-    EXPECT_TRUE(!streamed || (lines && g.group_output_channels() <= 32)) << seed;
+    EXPECT_TRUE(!streamed || (lines && g.group_output_channels() <= 256)) << seed;
     ++(streamed ? past : others);
     ExpectNear("backward data", c.input_result, Expected(c).input, 0, "seed " + std::to_string(seed));
     if (HasFailure()) return;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <hwy/aligned_allocator.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +9,7 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/gather_gemm/contract.h"
+#include "kernels/streams.h"
 #include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
@@ -19,7 +21,7 @@ constexpr float kUntouched = -7;
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
 // Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
-enum class Kind { kScattered, kAhead, kAdjacent, kCopying, kSplit, kCopyingSplit };
+enum class Kind { kScattered, kAhead, kAdjacent, kCopying, kStreamed, kCopyingStreamed, kSplit, kCopyingSplit };
 
 // Where a split tile parts, and how far on in b the second part stands.
 constexpr int64_t kSplit = 5, kBJump = 300;
@@ -29,7 +31,8 @@ constexpr int64_t kAPanel = 23;
 
 void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
   const bool scattered = kind == Kind::kScattered || kind == Kind::kAhead;
-  const bool copying = kind == Kind::kCopying || kind == Kind::kCopyingSplit;
+  const bool copying = kind == Kind::kCopying || kind == Kind::kCopyingStreamed || kind == Kind::kCopyingSplit;
+  const bool streamed = kind == Kind::kStreamed || kind == Kind::kCopyingStreamed;
   const bool split = kind == Kind::kSplit || kind == Kind::kCopyingSplit;
   const int64_t end = split ? tiles.lanes - 1 : tiles.lanes, part = split ? std::min(kSplit, end) : end;
   const int64_t b_jump = copying && split ? kBJump : 0;
@@ -37,14 +40,18 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   const int64_t b_step = tiles.lanes + 9;
   const std::vector<float> a = RandomFloats(4000, 1),
                            b = RandomFloats(static_cast<size_t>(700 + kBJump + 64 * b_step), 2);
+  const int64_t c_row = tiles.lanes + (streamed ? kMemoryLineFloats : 5);
   std::vector<int64_t> row_offsets, result_offsets;
   for (int64_t r = 0; r < panels * rows; ++r) {  // of scattered rows, each panel has its own
     row_offsets.push_back((r * 37) % 101);
-    result_offsets.push_back((rows - 1 - r % rows) * (tiles.lanes + 5) + (scattered ? r / rows : 0));
+    result_offsets.push_back((rows - 1 - r % rows) * c_row + (scattered ? r / rows : 0));
   }
-  const int64_t c_panel = rows * (tiles.lanes + 5) + panels, c_jump = panels * c_panel;
+  const int64_t c_panel = rows * c_row + (streamed ? kMemoryLineFloats : panels), c_jump = panels * c_panel;
   const int64_t offsets_panel = scattered ? rows : 0;
-  std::vector<float> c(static_cast<size_t>(2 * c_jump), kUntouched), expected = c;
+  const size_t c_floats = static_cast<size_t>(2 * c_jump);
+  const auto c = hwy::AllocateAligned<float>(c_floats);
+  std::fill_n(c.get(), c_floats, kUntouched);
+  std::vector<float> expected(c_floats, kUntouched);
   const int64_t added_step = tiles.lanes + 1;
   const std::vector<float> added = RandomFloats(static_cast<size_t>(panels * rows * added_step), 3);
   GatherOperands operands{kRuns, 4, a.data(), row_offsets.data(), 21, b.data(), b_step, nullptr, nullptr};
@@ -62,7 +69,8 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
       to = !accumulate ? sum : split ? added[panel_row * added_step + l] + sum : to + sum;
     }
   }
-  operands.c = c.data();
+  operands.c = c.get();
+  operands.streams = streamed;
   operands.result_offsets = result_offsets.data();
   int64_t terms = 0;
   for (const GatherRun& run : kRuns) terms += run.terms;
@@ -96,12 +104,14 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   operands.ahead_row = 128;
   const GatherGemmFn* by_rows = kind == Kind::kScattered      ? +tiles.scattered
                                 : kind == Kind::kAhead        ? +tiles.scattered_ahead
-                                : kind == Kind::kCopying      ? +tiles.adjacent_copying
                                 : kind == Kind::kSplit        ? +tiles.adjacent_split
                                 : kind == Kind::kCopyingSplit ? +tiles.adjacent_copying_split
+                                : copying                     ? +tiles.adjacent_copying
                                                               : +tiles.adjacent;
   by_rows[rows](operands, accumulate);
-  ASSERT_EQ(c, expected) << trace << " " << rows << " rows by " << tiles.lanes;
+  if (streamed) FinishStreams();
+  ASSERT_EQ(std::vector<float>(c.get(), c.get() + c_floats), expected)
+      << trace << " " << rows << " rows by " << tiles.lanes;
   ASSERT_EQ(copy, expected_copy) << trace << " " << rows << " rows by " << tiles.lanes;
 }
 
@@ -117,10 +127,11 @@ TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
       ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
       ASSERT_LE(tiles.most_rows, GatherTiles::kMostRows);
       for (int rows = 1; rows <= tiles.most_rows; ++rows) {
-        for (Kind kind :
-             {Kind::kScattered, Kind::kAhead, Kind::kAdjacent, Kind::kCopying, Kind::kSplit, Kind::kCopyingSplit}) {
+        for (Kind kind : {Kind::kScattered, Kind::kAhead, Kind::kAdjacent, Kind::kCopying, Kind::kStreamed,
+                          Kind::kCopyingStreamed, Kind::kSplit, Kind::kCopyingSplit}) {
           if (kind >= Kind::kSplit && tiles.adjacent_split[rows] == nullptr) continue;
-          for (bool accumulate : {false, true}) Check(tiles, rows, kind, accumulate, fused, name);
+          Check(tiles, rows, kind, false, fused, name);
+          if (kind != Kind::kStreamed && kind != Kind::kCopyingStreamed) Check(tiles, rows, kind, true, fused, name);
         }
       }
     }
