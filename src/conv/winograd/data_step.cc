@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/elements.h"
+#include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/work.h"
@@ -75,6 +76,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
   panels_ = packing::LanePanels(result_channels_, 1);
+  if (packing::CrowdASet(panels_.most_rows(), padded_sources_)) padded_sources_ += kernels::kWinogradLanes;
   tensor_bytes_ =
       forward_ ? TensorBytes(g, source_, result_, problem.weight) : TensorBytes(g, result_, source_, problem.weight);
   ChooseTiling(g);
