@@ -73,7 +73,7 @@ class LineReader {
 
   int64_t element_bytes() const { return numerics::ElementBytes(dtype_); }
 
-  // Asks for elements offset + i, 0 <= i < count, to be brought to the L2.
+  // Asks for elements offset + i, 0 <= i < count, to be brought to the L1.
   void Prefetch(int64_t offset, int64_t count) const {
     const char* from = base_ + offset * element_bytes();
     for (int64_t i = 0; i < count * element_bytes(); i += kernels::kMemoryLine) kernels::AskNear(from + i);

@@ -38,7 +38,7 @@ class DataRun {
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
-        in_place_(s_.plane_ >= DataStep::kInPlaceTiles * s_.lanes() &&
+        in_place_(s_.planes_are_large() &&
                   (s_.streams_ ? !s_.spread_ && kernels::AreLines(Results(), s_.plane_) : s_.direct_)) {}
 
   void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {

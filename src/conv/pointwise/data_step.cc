@@ -109,8 +109,8 @@ bool DataStep::Streams(const ConvProblem& problem) const {
   const auto are_lines = [](int64_t elements) { return elements % kernels::kMemoryLineFloats == 0; };
   const bool lines = spread_ ? input_.bundle() == 1 && input_.column_stride() == 2
                              : are_lines(plane_) && are_lines(result_.strides[0]) && are_lines(result_.strides[1]);
-  if (!lines || (!spread_ && source_channels_ > kMostTerms)) return false;  // they leave as whole sums
-  return OutgrowsCaches(problem, problem.computations);                     // with what the call's other steps read
+  const bool whole_sums = spread_ || source_channels_ <= kMostTerms;
+  return lines && whole_sums && OutgrowsCaches(problem, problem.computations);  // with what other steps read
 }
 
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {

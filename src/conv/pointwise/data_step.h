@@ -69,9 +69,10 @@ class DataStep : public Step {
   // Whether tiles over two images are read and written where they stand. Where weights are many and planes large, most
   // tiles are within one image and added up in place.
   bool splits() const {
-    return (few_weights_ || plane_ < kInPlaceTiles * lanes()) && plane_ >= lanes() &&
+    return (few_weights_ || !planes_are_large()) && plane_ >= lanes() &&
            tiles_[vectors_ - 1].adjacent_split[1] != nullptr;
   }
+  bool planes_are_large() const { return plane_ >= kInPlaceTiles * lanes(); }
   int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
   // Pixels of a piece, in whole tiles.

@@ -61,7 +61,7 @@ class PlaneReader {
   const char* Address(int64_t element) const { return static_cast<const char*>(reader_.Address(element)); }
   int64_t row_bytes() const { return row_bytes_; }
 
-  // Asks for the rows to be brought to the second-level cache.
+  // Asks for the rows to be brought to the first-level cache.
   void Prefetch(int64_t plane, const PlanePart& part) const;
 
  private:

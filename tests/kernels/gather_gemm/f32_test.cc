@@ -20,8 +20,10 @@ constexpr float kUntouched = -7;
 
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
-// Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
 enum class Kind { kScattered, kAhead, kAdjacent, kCopying, kStreamed, kCopyingStreamed, kSplit, kCopyingSplit };
+
+// Their results are not added to what was there.
+bool IsStreamed(Kind kind) { return kind == Kind::kStreamed || kind == Kind::kCopyingStreamed; }
 
 // Where a split tile parts, and how far on in b the second part stands.
 constexpr int64_t kSplit = 5, kBJump = 300;
@@ -29,10 +31,11 @@ constexpr int64_t kSplit = 5, kBJump = 300;
 // How far on in a another panel's rows stand.
 constexpr int64_t kAPanel = 23;
 
+// Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
 void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
   const bool scattered = kind == Kind::kScattered || kind == Kind::kAhead;
   const bool copying = kind == Kind::kCopying || kind == Kind::kCopyingStreamed || kind == Kind::kCopyingSplit;
-  const bool streamed = kind == Kind::kStreamed || kind == Kind::kCopyingStreamed;
+  const bool streamed = IsStreamed(kind);
   const bool split = kind == Kind::kSplit || kind == Kind::kCopyingSplit;
   const int64_t end = split ? tiles.lanes - 1 : tiles.lanes, part = split ? std::min(kSplit, end) : end;
   const int64_t b_jump = copying && split ? kBJump : 0;
@@ -131,7 +134,7 @@ TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
                           Kind::kCopyingStreamed, Kind::kSplit, Kind::kCopyingSplit}) {
           if (kind >= Kind::kSplit && tiles.adjacent_split[rows] == nullptr) continue;
           Check(tiles, rows, kind, false, fused, name);
-          if (kind != Kind::kStreamed && kind != Kind::kCopyingStreamed) Check(tiles, rows, kind, true, fused, name);
+          if (!IsStreamed(kind)) Check(tiles, rows, kind, true, fused, name);
         }
       }
     }
