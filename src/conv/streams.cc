@@ -23,14 +23,19 @@ int64_t ActivationBytes(const ConvProblem& problem, uint8_t computations) {
          (data ? input * numerics::ElementBytes(problem.input_result.dtype) : 0);
 }
 
-}  // namespace
-
-bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations) {
+// Whether activations are more than so many tenths of the last-level cache.
+bool Exceed(int64_t tenths, const ConvProblem& problem, uint8_t computations) {
   const Forced forced = g_forced.load(std::memory_order_relaxed);
   if (forced != Forced::kNo) return forced == Forced::kOn;
   const int64_t cache = base::Cpu().l3_bytes;
-  return cache > 0 && ActivationBytes(problem, computations) > cache / 2;
+  return cache > 0 && ActivationBytes(problem, computations) > cache / 10 * tenths;
 }
+
+}  // namespace
+
+bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations) { return Exceed(5, problem, computations); }
+
+bool FillsCaches(const ConvProblem& problem, uint8_t computations) { return Exceed(9, problem, computations); }
 
 ScopedStreams::ScopedStreams(bool use) { g_forced = use ? Forced::kOn : Forced::kOff; }
 

@@ -15,8 +15,12 @@ namespace canopy::conv {
 // cache: together they are more than half of it, for it serves other cores, too, and results push operands out.
 bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations);
 
-// While it lives, every computation does, or none. For tests: it changes the whole process; what was planned before
-// stays as it is.
+// Whether they leave none of it: more than nine tenths. What computes little for each number loses more by results that
+// must come back from memory than by operands that some of them push out.
+bool FillsCaches(const ConvProblem& problem, uint8_t computations);
+
+// While it lives, every computation does both, or none. For tests: it changes the whole process; what was planned
+// before stays as it is.
 class ScopedStreams {
  public:
   explicit ScopedStreams(bool use);

@@ -169,14 +169,17 @@ bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kRolling || kind_ == Kind::kFolded) return false;
   if (TypeOf(form_) != numerics::DType::kFloat32) return false;
-  if (slices_.most() > 1 || !OutgrowsCaches(problem, computations_)) return false;
+  if (slices_.most() > 1 || !FillsCaches(problem, computations_)) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
-  const int64_t width = g.input_size[2];
-  const bool rows = !TakesPairs(kind_) ? strides[3] == width && width <= kernels::kMostStreamedColumns &&
-                                             kernels::kJointEdgedRows * width % kLine == 0
-                                       : strides[3] % kLine == 0 && width % kLine == 0;
-  return rows && strides[0] % kLine == 0 && strides[1] % kLine == 0 && strides[2] % kLine == 0;
+  if (strides[0] % kLine != 0 || strides[1] % kLine != 0 || strides[2] % kLine != 0) return false;
+  const int64_t width = g.input_size[2], plane = g.input_size[1] * width;
+  if (TakesPairs(kind_) && strides[3] % kLine == 0 && width % kLine == 0) return true;
+  // Else rows leave together.
+  const bool doubled = kind_ == Kind::kDoubled;
+  const int64_t together = (doubled ? 2 : 1) * kernels::kJointEdgedRows * width;
+  if (kind_ == Kind::kPairs || strides[3] != width || together % kLine != 0) return false;
+  return doubled ? plane % kLine == 0 && plane <= kernels::kMostGatheredFloats : width <= kernels::kMostStreamedColumns;
 }
 
 void JointStep::Cut() {

@@ -86,9 +86,11 @@ using JointFn = void (*)(const JointCall& call);
 // rounds as the form says. There is no `before`. One that gives data adds the sum of what g was before, from the row
 // g_counted on, to bias[n].
 
-// Where they are `streamed`, results are FP32, a kernel of pairs and a doubled one have rows of whole lines of 64 bytes
-// from an aligned address on, and an edged kernel rows that follow one another, of no more than kMostStreamedColumns,
-// of which kJointEdgedRows are whole lines; the last rows, if they are fewer, are written as ever: kernels/streams.h.
+// Where they are `streamed` (kernels/streams.h), results are FP32 and begin with a line. A kernel of pairs has rows of
+// whole lines, a doubled one likewise, or rows that follow one another, no more than kMostGatheredFloats in a plane,
+// that together are whole lines. An edged kernel has rows that follow one another, of no more than
+// kMostStreamedColumns, of which kJointEdgedRows are whole lines; the last rows, if they are fewer, are written as
+// ever.
 
 // An edged kernel serves three rows and columns over a g of no more rows and columns than x, without zeros around it:
 // it looks for the edges itself. g has the type of the form that the kernel was asked for, and is not rounded. The
@@ -109,7 +111,7 @@ using JointFn = void (*)(const JointCall& call);
 // their sums. It asks for memory with every second row.
 inline constexpr int kJointEdgedRows = 4;
 inline constexpr int kMostFoldedRows = 8, kMostFoldedColumns = 8;
-inline constexpr int kMostStreamedColumns = 256;
+inline constexpr int kMostStreamedColumns = 256, kMostGatheredFloats = 4096;
 
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;

@@ -16,6 +16,7 @@
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
+#include "kernels/streams.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace canopy::kernels {
@@ -177,9 +178,15 @@ void JointDoubledRows(const JointCall& call) {
   // Rows of g between those that are doubled anew: more would read memory out of its order.
   const int64_t height = columns <= 4 * kJointLanes ? call.rows + 1 : 32;
   HWY_ALIGN float in_memory[HWY_MAX(kInMemory * kJointLanes, 1)];
+  // Results whose rows are not whole lines leave together.
+  constexpr bool kGathers = kData && !kJointHalf<kForm> && kResults == kJointStored;
+  const bool gathers = kGathers && call.streamed;
+  HWY_ALIGN float complete[kGathers ? kMostGatheredFloats : 1];
   for (int64_t n = 0; n < call.planes; ++n) {
     JointDoubledTaps<kSize, kData, kWeights, kInMemory> taps(call, n, in_memory);
     JointVec bias = hn::Zero(d);
+    Element* const results = reinterpret_cast<Element*>(call.result.first + n * call.result.plane);
+    Element* const written = gathers ? reinterpret_cast<Element*>(complete) : results;
     // What is asked for before row 0 comes twice.
     const char* ahead[3];
     for (int t = 0; t < 3; ++t) ahead[t] = call.ahead[t].Of(n, call.distance, call.planes) + first * step[t];
@@ -206,7 +213,7 @@ void JointDoubledRows(const JointCall& call) {
           reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + (begin + newest) * g_row + i;
       const int64_t x_begin = 2 * begin + late;
       const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + x_begin * x_row + 2 * i;
-      Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane) + x_begin * to_row + 2 * i;
+      Element* to = written + x_begin * to_row + 2 * i;
       const auto load = [&](const Element* from, bool counts, Doubled* doubled) CANOPY_JOINT_LAMBDA {
         JointVec numbers;
         JointEach<kMet>([&](auto k) CANOPY_JOINT_LAMBDA {
@@ -300,6 +307,11 @@ void JointDoubledRows(const JointCall& call) {
         add_rows(std::integral_constant<int, 1>(), at / 2, y, end);
       }
     }
+    if constexpr (kGathers) {
+      for (int64_t i = 0; gathers && i < x_rows * to_row; i += kJointLanes) {
+        hn::Stream(hn::Load(d, complete + i), d, results + i);
+      }
+    }
     if constexpr (kWeights) taps.StoreSums(call, n);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }
@@ -309,7 +321,9 @@ template <Form kForm, int kSize, bool kData, bool kWeights>
 void JointDoubledPlanes(const JointCall& call) {
   if constexpr (kData && !kJointHalf<kForm>) {
     if (call.adds) return JointDoubledRows<kForm, kSize, kData, kWeights, kJointAdded>(call);
-    if (call.streamed) return JointDoubledRows<kForm, kSize, kData, kWeights, kJointStreamed>(call);
+    if (call.streamed && call.result.row % kMemoryLine == 0) {
+      return JointDoubledRows<kForm, kSize, kData, kWeights, kJointStreamed>(call);
+    }
   }
   JointDoubledRows<kForm, kSize, kData, kWeights, kJointStored>(call);
 }
