@@ -164,6 +164,31 @@ struct OnlyOne {
   static constexpr int kFrom = 1, kTo = 1;
 };
 
+// Along rows and columns, of which rows kFirst to kEnd result.
+template <class Rows, class Columns, int kFirst, int kEnd, class Load, class Store>
+HWY_INLINE void TransformRows(const Load& load, const Store& store) {
+  WinogradVec half[kEnd - kFirst][Columns::kFrom];
+#pragma GCC unroll 6
+  for (int x = 0; x < Columns::kFrom; ++x) {
+    WinogradVec from[Rows::kFrom], to[Rows::kTo];
+#pragma GCC unroll 6
+    for (int y = 0; y < Rows::kFrom; ++y) from[y] = load(y, x);
+    Rows::Apply(from, to);
+#pragma GCC unroll 6
+    for (int y = kFirst; y < kEnd; ++y) half[y - kFirst][x] = to[y];
+  }
+#pragma GCC unroll 6
+  for (int y = kFirst; y < kEnd; ++y) {
+    WinogradVec to[Columns::kTo];
+    Columns::Apply(half[y - kFirst], to);
+#pragma GCC unroll 6
+    for (int x = 0; x < Columns::kTo; ++x) store(y, x, to[x]);
+  }
+}
+
+// What the registers hold between rows and columns, next to the laws' constants. Loading twice costs less than storing.
+inline constexpr int kMostHalfTransformed = 24;
+
 // Along rows and columns, or columns alone, read and written element by element.
 template <class Rows, class Columns, class Load, class Store>
 HWY_INLINE void Transform(const Load& load, const Store& store) {
@@ -174,24 +199,12 @@ HWY_INLINE void Transform(const Load& load, const Store& store) {
     Columns::Apply(from, to);
 #pragma GCC unroll 6
     for (int x = 0; x < Columns::kTo; ++x) store(0, x, to[x]);
+  } else if constexpr (Rows::kTo * Columns::kFrom <= kMostHalfTransformed) {
+    TransformRows<Rows, Columns, 0, Rows::kTo>(load, store);
   } else {
-    WinogradVec half[Rows::kTo][Columns::kFrom];
-#pragma GCC unroll 6
-    for (int x = 0; x < Columns::kFrom; ++x) {
-      WinogradVec from[Rows::kFrom], to[Rows::kTo];
-#pragma GCC unroll 6
-      for (int y = 0; y < Rows::kFrom; ++y) from[y] = load(y, x);
-      Rows::Apply(from, to);
-#pragma GCC unroll 6
-      for (int y = 0; y < Rows::kTo; ++y) half[y][x] = to[y];
-    }
-#pragma GCC unroll 6
-    for (int y = 0; y < Rows::kTo; ++y) {
-      WinogradVec to[Columns::kTo];
-      Columns::Apply(half[y], to);
-#pragma GCC unroll 6
-      for (int x = 0; x < Columns::kTo; ++x) store(y, x, to[x]);
-    }
+    TransformRows<Rows, Columns, 0, Rows::kTo / 2>(load, store);
+    asm volatile("" ::: "memory");  // or what was loaded waits in memory
+    TransformRows<Rows, Columns, Rows::kTo / 2, Rows::kTo>(load, store);
   }
 }
 
