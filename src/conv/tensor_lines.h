@@ -78,6 +78,11 @@ class LineReader {
     const char* from = base_ + offset * element_bytes();
     for (int64_t i = 0; i < count * element_bytes(); i += kernels::kMemoryLine) kernels::AskNear(from + i);
   }
+  // Likewise to the L2: for short runs that lie far apart.
+  void PrefetchToL2(int64_t offset, int64_t count) const {
+    const char* from = base_ + offset * element_bytes();
+    for (int64_t i = 0; i < count * element_bytes(); i += kernels::kMemoryLine) kernels::Ask(from + i);
+  }
 
   // The sum of elements offset + i, 0 <= i < count, as they lie in memory, in FP32. REQUIRES: FP32 or BF16.
   float Sum(int64_t offset, int64_t count) const {

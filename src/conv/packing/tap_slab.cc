@@ -9,6 +9,8 @@
 namespace canopy::conv::packing {
 namespace {
 
+constexpr int64_t kRowsAhead = 4;  // of the same residue, that memory is asked for
+
 int64_t Rows(const Geometry& g, int64_t strip_rows) {
   return strip_rows + (g.kernel[1] - 1) * g.dilation[1] / g.stride[1];
 }
@@ -65,6 +67,9 @@ void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const St
   const auto& strides = problem.input.strides;
   const int64_t first_h = strip.row * g.stride[1] - g.pad_begin[1], plane = plane_floats();
   const int64_t rows = Rows(g, strip.rows);
+  const auto exists = [&](int64_t d, int64_t h) {
+    return d >= 0 && d < g.input_size[0] && h >= 0 && h < g.input_size[1];
+  };
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
       const int64_t d = strip.depth * g.stride[0] - g.pad_begin[0] + kd * g.dilation[0];
@@ -74,8 +79,9 @@ void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const St
         float* to = slab + c * channel_floats_ + (kd * g.stride[1] + residue) * residues_ * plane;
         for (int64_t row = 0; row < rows; ++row, to += pitch_) {
           const int64_t h = first_h + row * g.stride[1] + residue;
-          const bool inside = d >= 0 && d < g.input_size[0] && h >= 0 && h < g.input_size[1];
-          FillRow(problem, input, strip, inside, offset + h * strides[3], line, to);
+          const int64_t coming = h + kRowsAhead * g.stride[1];
+          if (exists(d, coming)) input.PrefetchToL2(offset + coming * strides[3], g.input_size[2]);
+          FillRow(problem, input, strip, exists(d, h), offset + h * strides[3], line, to);
         }
       }
     }

@@ -132,7 +132,8 @@ void Unfolded::Fetch(const LineReader& reader, const Range& channels, const Rang
         reader.Transpose(offset + r * row_step_, column_step_, run.columns, count, at + r * run.columns, offsets);
       }
       for (int64_t r = 0; r < run.rows; ++r) {
-        reader.Prefetch(coming.offset + run.offset + r * row_step_, (run.columns - 1) * column_step_ + together);
+        const int64_t elements = (run.columns - 1) * column_step_ + together;
+        reader.PrefetchToL2(coming.offset + run.offset + r * row_step_, elements);
       }
       Next(&coming);
       if (count == 2 && column_step_ == 2 && strides_[4] == 1) {
