@@ -28,7 +28,7 @@ bool Exceed(int64_t tenths, const ConvProblem& problem, uint8_t computations) {
   const Forced forced = g_forced.load(std::memory_order_relaxed);
   if (forced != Forced::kNo) return forced == Forced::kOn;
   const int64_t cache = base::Cpu().l3_bytes;
-  return cache > 0 && ActivationBytes(problem, computations) > cache / 10 * tenths;
+  return cache > 0 && ActivationBytes(problem, computations) > cache * tenths / 10;
 }
 
 }  // namespace

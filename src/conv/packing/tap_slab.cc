@@ -70,6 +70,8 @@ void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const St
   const auto exists = [&](int64_t d, int64_t h) {
     return d >= 0 && d < g.input_size[0] && h >= 0 && h < g.input_size[1];
   };
+  const int64_t begin = std::clamp<int64_t>(strip.column * residues_ - g.pad_begin[2], 0, g.input_size[2]);
+  const int64_t count = std::min(line_floats(), g.input_size[2] - begin);  // of a row, that the strip meets
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t kd = 0; kd < g.kernel[0]; ++kd) {
       const int64_t d = strip.depth * g.stride[0] - g.pad_begin[0] + kd * g.dilation[0];
@@ -80,7 +82,7 @@ void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const St
         for (int64_t row = 0; row < rows; ++row, to += pitch_) {
           const int64_t h = first_h + row * g.stride[1] + residue;
           const int64_t coming = h + kRowsAhead * g.stride[1];
-          if (exists(d, coming)) input.PrefetchToL2(offset + coming * strides[3], g.input_size[2]);
+          if (exists(d, coming)) input.PrefetchToL2(offset + coming * strides[3] + begin * strides[4], count);
           FillRow(problem, input, strip, exists(d, h), offset + h * strides[3], line, to);
         }
       }

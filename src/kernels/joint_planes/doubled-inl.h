@@ -308,9 +308,7 @@ void JointDoubledRows(const JointCall& call) {
       }
     }
     if constexpr (kGathers) {
-      for (int64_t i = 0; gathers && i < x_rows * to_row; i += kJointLanes) {
-        hn::Stream(hn::Load(d, complete + i), d, results + i);
-      }
+      if (gathers) JointStreamLines(complete, x_rows * to_row, results);
     }
     if constexpr (kWeights) taps.StoreSums(call, n);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));

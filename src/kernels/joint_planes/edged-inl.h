@@ -65,6 +65,12 @@ HWY_INLINE void JointStoreSeen(JointVec v, Mask seen, cv::FormElement<kForm>* to
   hn::BlendedStore(cv::ToElements<TypeOf(kForm), false, kFull>(JointTag(), v), seen, d, to);
 }
 
+// Results that are complete, whole lines, past the caches.
+HWY_INLINE void JointStreamLines(const float* HWY_RESTRICT complete, int64_t count, float* HWY_RESTRICT to) {
+  const JointTag d;
+  for (int64_t i = 0; i < count; i += kJointLanes) hn::Stream(hn::Load(d, complete + i), d, to + i);
+}
+
 // Whether there are kernels of rows of one vector, which get a row's neighbours from its own lanes.
 inline constexpr bool kJointNarrow = HWY_TARGET <= HWY_AVX3;
 
@@ -153,9 +159,7 @@ void JointEdgedRows(const JointCall& call) {
         }
       }
       if constexpr (!kJointHalf<kForm>) {
-        for (int64_t i = 0; streamed && i < kCount * to_row; i += kJointLanes) {
-          hn::Stream(hn::Load(d, complete + i), d, to + i);
-        }
+        if (streamed) JointStreamLines(complete, kCount * to_row, to);
       }
       g += kCount * g_row;
       x += kCount * x_row;
