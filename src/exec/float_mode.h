@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The floating-point state of one scope of computing: flush-to-zero and denormals-are-zero for the FP32 multiply-adds,
 // and otherwise the default, to nearest with no traps, whatever the calling thread has set, since results may not
-// depend on it. The caller's state comes back after it.
+// depend on it. The caller's state comes back after it, and so do a matrix unit's registers.
 #ifndef CANOPY_EXEC_FLOAT_MODE_H_
 #define CANOPY_EXEC_FLOAT_MODE_H_
 
@@ -11,12 +11,17 @@
 
 #include <cstdint>
 
+#include "base/matrix_unit.h"
+
 namespace canopy::exec {
 
 class FlushDenormals {
  public:
   FlushDenormals() : saved_(Read()) { Write(kCompute); }
-  ~FlushDenormals() { Write(saved_); }
+  ~FlushDenormals() {
+    base::ReleaseMatrixTiles();
+    Write(saved_);
+  }
   FlushDenormals(const FlushDenormals&) = delete;
   FlushDenormals& operator=(const FlushDenormals&) = delete;
 

@@ -54,7 +54,7 @@ TEST(Bf16DotTest, ATestCanForbidThem) {
 }
 
 TEST(Bf16DotTest, ChannelLanesUsesThemAndCountsWhatTheySave) {
-  if (kernels::PairGatherTiles().count == 0 || RecordedBf16DotRate(base::Cpu()) <= 1) {
+  if (Bf16DotRate(DType::kBFloat16, DType::kBFloat16, {InputRounding::kNone, false}) <= 1) {
     GTEST_SKIP() << "this processor has no fast BF16 dot products";
   }
   ConvProblem problem;

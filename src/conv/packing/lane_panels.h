@@ -62,9 +62,10 @@ class LanePanels {
   }
 
  private:
-  // Three vectors need the fewest loads a multiply-add; two where that leaves less over.
+  // Three vectors need the fewest loads a multiply-add; two where that leaves less over. Alike where more cost no rows.
   int64_t ChooseWidth(int64_t vectors) const {
     if (vectors <= kWidest) return std::max<int64_t>(1, vectors);
+    if (list_.WideAndHigh() >= kWidest) return base::CeilDiv(vectors, base::CeilDiv(vectors, kWidest));
     return vectors % 3 == 0 || vectors % 2 != 0 ? 3 : 2;
   }
 

@@ -77,7 +77,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   direct_ = !spread_ && !streams_ && result_.dtype == numerics::DType::kFloat32 && !problem.has_bias;
   const kernels::GatherTilesList list = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   tiles_ = list.tiles;
-  vectors_ = std::min(2, list.count);
+  vectors_ = std::max(std::min(2, list.count), list.WideAndHigh());
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(Terms(source_channels_), kMostTerms));
   chunk_ = a_term() * std::max<int64_t>(1, CeilDiv(Terms(source_channels_), chunks));
   weights_in_place_ = problem.IsPlain(problem.weight) && dot_rate_ == 0 &&

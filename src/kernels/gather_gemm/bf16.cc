@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With intrinsics: Highway 1.0 has no target with BF16 dot products.
+#include "kernels/gather_gemm/bf16.h"
+
 #include <type_traits>
 #include <utility>
 
@@ -56,12 +58,19 @@ GatherTilesList Tiles() { return ListGatherTiles<PairMath>(); }
 
 namespace canopy::kernels {
 
-GatherTilesList PairGatherTiles() {
+constexpr int kPairLanes = 16;  // of a vector
+
+GatherTilesList VectorPairTiles() {
 #if defined(__x86_64__)
-  // A test's narrower target has no pairs.
-  if (__builtin_cpu_supports("avx512bf16") && AllGatherTiles().vector_lanes == PairMath::kLanes) return Tiles();
+  if (__builtin_cpu_supports("avx512bf16")) return Tiles();
 #endif
   return {};
+}
+
+GatherTilesList PairGatherTiles() {
+  if (AllGatherTiles().vector_lanes != kPairLanes) return {};  // a test's narrower target has no pairs
+  const GatherTilesList matrices = MatrixPairTiles();
+  return matrices.count > 0 ? matrices : VectorPairTiles();
 }
 
 }  // namespace canopy::kernels

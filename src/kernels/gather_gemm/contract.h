@@ -84,12 +84,20 @@ struct GatherTilesList {
   const GatherTiles* tiles;  // tiles[v - 1] has v vectors
   int count;
   int vector_lanes;
+
+  // Vectors of the widest tile that has as many rows as any.
+  int WideAndHigh() const {
+    int vectors = count;
+    while (vectors > 1 && tiles[vectors - 1].most_rows < tiles[0].most_rows) --vectors;
+    return vectors;
+  }
 };
 
 // The tiles for the best instruction set that this processor has.
 GatherTilesList AllGatherTiles();
 
-// Tiles of BF16 pairs, as wide as those; `count` is 0 where the processor, or a test, has no such instructions.
+// The fastest tiles of BF16 pairs, with vectors as wide as those; `count` is 0 where the processor, or a test, has no
+// such instructions.
 GatherTilesList PairGatherTiles();
 
 }  // namespace canopy::kernels

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/gather_gemm/bf16.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "base/matrix_unit.h"
 #include "kernels/dispatch.h"
 #include "kernels/gather_gemm/contract.h"
 #include "numerics/rounding.h"
@@ -37,13 +40,13 @@ struct Pairs {
 
 // Runs a kernel of `rows` rows and holds its result to the sums of the pairs' products in double: exact where they are
 // integers.
-void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, bool integers) {
+void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, bool integers, bool even) {
   const int64_t b_step = tiles.lanes + 9;
   const Pairs a(4000, integers, 1), b(static_cast<size_t>(700 + 64 * b_step), integers, 2);
   std::vector<int64_t> row_offsets, result_offsets;
   for (int r = 0; r < rows; ++r) {
-    row_offsets.push_back((r * 37) % 101);
-    result_offsets.push_back((rows - 1 - r) * (tiles.lanes + 5));
+    row_offsets.push_back(even ? r * 37 : (r * 37) % 101);
+    result_offsets.push_back((even ? r : (r + 1) % rows) * (tiles.lanes + 5));
   }
   std::vector<float> c(static_cast<size_t>(rows * (tiles.lanes + 5)), kUntouched);
   const GatherOperands operands{kRuns,  4,        a.elements.data(),    row_offsets.data(), 21, b.elements.data(),
@@ -71,19 +74,88 @@ void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, 
   ASSERT_EQ(c, std::vector<float>(c.size(), kUntouched));
 }
 
-TEST(PairGatherGemmTest, EveryTileSumsProductsOfPairsAndWritesNothingElse) {
-  const GatherTilesList list = PairGatherTiles();
-  if (list.count == 0) GTEST_SKIP() << "this processor has no BF16 dot products";
-  ASSERT_EQ(list.count, AllGatherTiles().count);
+void CheckList(const GatherTilesList& list) {
   ASSERT_EQ(list.vector_lanes, AllGatherTiles().vector_lanes);
   for (int v = 0; v < list.count; ++v) {
     const GatherTiles& tiles = list.tiles[v];
-    ASSERT_EQ(tiles.lanes, AllGatherTiles().tiles[v].lanes);
-    ASSERT_EQ(tiles.most_rows, AllGatherTiles().tiles[v].most_rows);
+    ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
     for (int rows = 1; rows <= tiles.most_rows; ++rows) {
-      for (int flags = 0; flags < 8; ++flags) Check(tiles, rows, flags & 1, flags & 2, flags & 4);
+      for (int flags = 0; flags < 16; ++flags) Check(tiles, rows, flags & 1, flags & 2, flags & 4, flags & 8);
     }
   }
+}
+
+// Panels of one call, and copies on its way, give what calls of their own do.
+void CheckPanelsAndCopies(const GatherTiles& tiles, int rows) {
+  const int64_t b_step = tiles.lanes + 9, row = tiles.lanes + 5;
+  const Pairs a(4000, false, 3), b(static_cast<size_t>(700 + 64 * b_step), false, 4);
+  std::vector<int64_t> row_offsets, result_offsets;
+  for (int r = 0; r < 2 * rows; ++r) {
+    row_offsets.push_back((r * 53) % 211);
+    result_offsets.push_back((r % rows) * row);
+  }
+  const auto run = [&](GatherGemmFn tile, int panels, int panel, float* c, float* copy) {
+    GatherOperands o{kRuns,
+                     4,
+                     a.elements.data() + panel * 300,
+                     row_offsets.data() + panel * rows,
+                     21,
+                     b.elements.data(),
+                     b_step,
+                     c + panel * rows * row,
+                     result_offsets.data()};
+    o.panels = panels;
+    o.a_panel = 300;
+    o.c_panel = rows * row;
+    o.offsets_panel = rows;
+    o.b_copy = copy;
+    o.b_copy_step = tiles.lanes;
+    o.asks = 1;
+    o.ahead = b.elements.data();
+    tile(o, false);
+  };
+  for (const bool scattered : {false, true}) {
+    const GatherGemmFn tile = (scattered ? tiles.scattered_ahead : tiles.adjacent)[rows];
+    std::vector<float> together(static_cast<size_t>(2 * rows * row), kUntouched), apart = together;
+    run(tile, 2, 0, together.data(), nullptr);
+    for (int panel = 0; panel < 2; ++panel) run(tile, 1, panel, apart.data(), nullptr);
+    ASSERT_EQ(together, apart);
+  }
+  std::vector<float> plain(static_cast<size_t>(rows * row), kUntouched), copying = plain;
+  std::vector<float> copy(static_cast<size_t>(70 * tiles.lanes), kUntouched), expected;
+  run(tiles.adjacent[rows], 1, 0, plain.data(), nullptr);
+  run(tiles.adjacent_copying[rows], 1, 0, copying.data(), copy.data());
+  ASSERT_EQ(plain, copying);
+  for (const GatherRun& terms : kRuns) {
+    for (int64_t i = 0; i < terms.terms; ++i) {
+      const float* from = b.elements.data() + terms.b + i * b_step;
+      expected.insert(expected.end(), from, from + tiles.lanes);
+    }
+  }
+  ASSERT_EQ(std::memcmp(copy.data(), expected.data(), expected.size() * sizeof(float)), 0);
+}
+
+void CheckPanelsAndCopies(const GatherTilesList& list) {
+  for (int v = 0; v < list.count; ++v) {
+    for (int rows = 1; rows <= list.tiles[v].most_rows; ++rows) CheckPanelsAndCopies(list.tiles[v], rows);
+  }
+}
+
+TEST(PairGatherGemmTest, EveryTileOfVectorsSumsProductsOfPairsAndWritesNothingElse) {
+  const GatherTilesList list = VectorPairTiles();
+  if (list.count == 0) GTEST_SKIP() << "this processor has no BF16 dot products";
+  ASSERT_EQ(list.count, AllGatherTiles().count);
+  for (int v = 0; v < list.count; ++v) ASSERT_EQ(list.tiles[v].most_rows, AllGatherTiles().tiles[v].most_rows);
+  CheckList(list);
+  CheckPanelsAndCopies(list);
+}
+
+TEST(PairGatherGemmTest, EveryTileOfAMatrixUnitSumsProductsOfPairsAndWritesNothingElse) {
+  const GatherTilesList list = MatrixPairTiles();
+  if (list.count == 0) GTEST_SKIP() << "this processor has no matrix unit";
+  CheckList(list);
+  CheckPanelsAndCopies(list);
+  base::ReleaseMatrixTiles();
 }
 
 TEST(PairGatherGemmTest, NarrowerTargetsHaveNone) {
