@@ -10,6 +10,38 @@
 
 namespace canopy::conv::channel_lanes {
 
+// Positions, rows of them one after another, dealt to tiles: alike in number, or, for tiles that read rows of positions
+// as a whole, parts of rows, the first of every row before the second of any, so that neighbours are alike; unless that
+// leaves too much of a tile empty.
+class PositionPanels {
+ public:
+  PositionPanels(int64_t rows, int64_t row, int64_t most, bool in_parts)
+      : rows_(rows), row_(row), most_(most), parts_(base::CeilDiv(row, most)), whole_(in_parts) {
+    in_parts_ = in_parts && row * 4 >= parts_ * most * 3;
+    part_ = base::CeilDiv(row, parts_);
+    count_ = in_parts_ ? rows * parts_ : base::CeilDiv(rows * row, most);
+  }
+
+  int64_t count() const { return count_; }
+  // 0 behind the last.
+  int64_t size(int64_t panel) const { return panel >= count_ ? 0 : first(panel + 1) - first(panel); }
+  // Where position `at` of a row stands among all.
+  int64_t Place(int64_t row, int64_t at) const {
+    if (!in_parts_) return row * row_ + at;
+    const int64_t begin = at / part_ * part_;
+    return begin * rows_ + row * std::min(part_, row_ - begin) + at - begin;
+  }
+
+ private:
+  int64_t first(int64_t panel) const {
+    if (in_parts_) return panel == count_ ? rows_ * row_ : Place(panel % rows_, panel / rows_ * part_);
+    return whole_ ? std::min(panel * most_, rows_ * row_) : panel * rows_ * row_ / count_;
+  }
+
+  int64_t rows_, row_, most_, parts_, part_, count_;
+  bool in_parts_, whole_;  // whole: all but the last panel as large as can be
+};
+
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
@@ -214,6 +246,7 @@ class DataRun {
         const packing::AxisClass& one = *c.axes[axis];
         return one.first + (c.low[axis] + i) * one.step - box.first[axis + 1];
       };
+      const PositionPanels panels = PanelsOf(c, box, s_.cut_.panels.most_rows());
       const Extent3 strides = {Stride(c, 0), Stride(c, 1), Stride(c, 2)};
       const int64_t row_step = strides[2] * box.count[0] * shape.panel;
       const int64_t result_step = c.axes[2]->step * box.count[0] * s_.cut_.tile_lanes;
@@ -224,13 +257,21 @@ class DataRun {
               ((at(0, d) * box.count[2] + at(1, h)) * box.count[3] + at(2, 0)) * box.count[0] * s_.cut_.tile_lanes;
           for (int64_t w = 0; w < c.count[2]; ++w, row += row_step, result += result_step) {
             for (int64_t n = 0; n < box.count[0]; ++n) {
-              *rows++ = row + n * shape.panel;
-              *results++ = result + n * s_.cut_.tile_lanes;
+              const int64_t place = panels.Place(d * c.count[1] + h, w * box.count[0] + n);
+              rows[place] = row + n * shape.panel;
+              results[place] = result + n * s_.cut_.tile_lanes;
             }
           }
         }
       }
+      rows += c.positions() * box.count[0];
+      results += c.positions() * box.count[0];
     });
+  }
+
+  // For tiles of so many rows at most: where it matters to the order, all tiles have the same.
+  PositionPanels PanelsOf(const Clipped& c, const packing::Box& box, int64_t most) const {
+    return {c.count[0] * c.count[1], c.count[2] * box.count[0], most, s_.panels_a_call_ > 1};
   }
 
   // Slab indices from position to position.
@@ -249,10 +290,12 @@ class DataRun {
     operands.result_offsets = scratch.result_offsets;
     ForEachClass(box, [&](const Clipped& c) {
       operands.run_count = ListRuns(c, shape, terms, steps.tap, scratch.runs);
-      const int64_t positions = c.positions() * box.count[0];
-      const int64_t calls = base::CeilDiv(positions, tiles.most_rows);
-      for (int64_t call = 0; call < calls; ++call) {
-        const int64_t rows = (call + 1) * positions / calls - call * positions / calls;
+      const PositionPanels panels = PanelsOf(c, box, tiles.most_rows);
+      for (int64_t panel = 0; panel < panels.count(); panel += operands.panels) {
+        const int64_t rows = panels.size(panel);
+        operands.panels = 1;
+        while (operands.panels < s_.panels_a_call_ && panels.size(panel + operands.panels) == rows) ++operands.panels;
+        operands.offsets_panel = rows;
         for (int64_t i = 0; i < groups; ++i) {
           // What it writes beyond its group's lanes the next overwrites.
           operands.a = scratch.slab + i * terms;
@@ -260,9 +303,9 @@ class DataRun {
           operands.c = scratch.tiles + lane + i * s_.result_channels_;
           tiles.scattered[rows](operands, at.source > 0);
         }
-        operands.row_offsets += rows;
-        operands.result_offsets += rows;
-        done += rows;
+        operands.row_offsets += operands.panels * rows;
+        operands.result_offsets += operands.panels * rows;
+        done += operands.panels * rows;
         next.Prefetch(weight_, done, box.positions());
       }
     });

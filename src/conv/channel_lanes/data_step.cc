@@ -41,6 +41,10 @@ constexpr double kWorkATileCall = 60;
 constexpr double kWorkARun = 8;  // more, for each kernel offset
 constexpr double kWorkAJob = 1500;
 
+constexpr int64_t kPanelsACall = 12;     // of tiles that share what they read
+constexpr int64_t kLineChannels = 16;    // a cache line of them
+constexpr int64_t kMatrixChannels = 32;  // what a matrix unit takes at a time
+
 constexpr double kUnevenness = 0.1;  // of a job: what a thread waits for another at the end
 
 }  // namespace
@@ -51,6 +55,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_ = forward_ ? problem.input : problem.output;
   result_ = forward_ ? problem.output_result : problem.input_result;
   dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule);
+  if (dot_rate_ > 0 && kernels::PairGatherTiles().WideAndHigh() > 1) panels_a_call_ = kPanelsACall;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   for (int axis = 0; axis < 3; ++axis) {
@@ -60,7 +65,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   // Of the problem alone, and so the order of every sum; how the rest is cut changes no bit.
   const int64_t most = std::min(kMostChunk, std::max<int64_t>(1, kTerms / weight_.taps));
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, most));
-  chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), 16)));
+  const int64_t whole = panels_a_call_ > 1 ? kMatrixChannels : kLineChannels;
+  chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), whole)));
   ChooseCut(g);
   if (cut_.packed_once) {
     const int64_t panels = g.groups * AllPanels(), floats = panels * PanelFloats();

@@ -79,6 +79,7 @@ class DataStep : public Step {
   bool forward_;
   Operand source_, result_;
   double dot_rate_ = 0;                                // 0: FP32 multiply-adds
+  int64_t panels_a_call_ = 1;                          // of positions
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   packing::WeightView weight_;
   std::array<std::vector<packing::AxisClass>, 3> classes_;

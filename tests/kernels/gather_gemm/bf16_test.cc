@@ -19,6 +19,7 @@ namespace {
 using numerics::DType;
 
 constexpr GatherRun kRuns[] = {{7, 3, 5}, {0, 700, 1}, {40, 0, 64}, {9, 9, 0}};
+constexpr GatherRun kWholeRuns[] = {{7, 3, 32}, {0, 700, 16}, {40, 0, 48}, {9, 9, 0}};
 constexpr float kUntouched = -7;
 
 // 32-bit elements, and the two numbers of each.
@@ -85,46 +86,57 @@ void CheckList(const GatherTilesList& list) {
   }
 }
 
-// Panels of one call, and copies on its way, give what calls of their own do.
-void CheckPanelsAndCopies(const GatherTiles& tiles, int rows) {
+// Panels of one call give what calls of their own do.
+void CheckPanels(const GatherTiles& tiles, int rows, const GatherRun (&runs)[4]) {
+  constexpr int kPanels = 3;
   const int64_t b_step = tiles.lanes + 9, row = tiles.lanes + 5;
   const Pairs a(4000, false, 3), b(static_cast<size_t>(700 + 64 * b_step), false, 4);
   std::vector<int64_t> row_offsets, result_offsets;
-  for (int r = 0; r < 2 * rows; ++r) {
+  for (int r = 0; r < kPanels * rows; ++r) {
     row_offsets.push_back((r * 53) % 211);
     result_offsets.push_back((r % rows) * row);
   }
-  const auto run = [&](GatherGemmFn tile, int panels, int panel, float* c, float* copy) {
-    GatherOperands o{kRuns,
-                     4,
-                     a.elements.data() + panel * 300,
-                     row_offsets.data() + panel * rows,
-                     21,
-                     b.elements.data(),
-                     b_step,
-                     c + panel * rows * row,
-                     result_offsets.data()};
-    o.panels = panels;
-    o.a_panel = 300;
-    o.c_panel = rows * row;
-    o.offsets_panel = rows;
-    o.b_copy = copy;
-    o.b_copy_step = tiles.lanes;
-    o.asks = 1;
-    o.ahead = b.elements.data();
-    tile(o, false);
-  };
-  for (const bool scattered : {false, true}) {
-    const GatherGemmFn tile = (scattered ? tiles.scattered_ahead : tiles.adjacent)[rows];
-    std::vector<float> together(static_cast<size_t>(2 * rows * row), kUntouched), apart = together;
-    run(tile, 2, 0, together.data(), nullptr);
-    for (int panel = 0; panel < 2; ++panel) run(tile, 1, panel, apart.data(), nullptr);
+  for (const GatherGemmFn tile : {tiles.scattered[rows], tiles.scattered_ahead[rows], tiles.adjacent[rows]}) {
+    const auto run = [&](int first, int panels, float* c) {
+      GatherOperands o{runs,
+                       4,
+                       a.elements.data() + first * 300,
+                       row_offsets.data() + first * rows,
+                       21,
+                       b.elements.data(),
+                       b_step,
+                       c + first * rows * row,
+                       result_offsets.data()};
+      o.panels = panels;
+      o.a_panel = 300;
+      o.c_panel = rows * row;
+      o.offsets_panel = rows;
+      o.asks = 1;
+      o.ahead = b.elements.data();
+      tile(o, false);
+    };
+    std::vector<float> together(static_cast<size_t>(kPanels * rows * row), kUntouched), apart = together;
+    run(0, kPanels, together.data());
+    for (int panel = 0; panel < kPanels; ++panel) run(panel, 1, apart.data());
     ASSERT_EQ(together, apart);
   }
+}
+
+// A copy on the way of a product changes nothing.
+void CheckCopies(const GatherTiles& tiles, int rows) {
+  const int64_t b_step = tiles.lanes + 9, row = tiles.lanes + 5;
+  const Pairs a(4000, false, 3), b(static_cast<size_t>(700 + 64 * b_step), false, 4);
+  std::vector<int64_t> result_offsets;
+  for (int r = 0; r < rows; ++r) result_offsets.push_back(r * row);
   std::vector<float> plain(static_cast<size_t>(rows * row), kUntouched), copying = plain;
   std::vector<float> copy(static_cast<size_t>(70 * tiles.lanes), kUntouched), expected;
-  run(tiles.adjacent[rows], 1, 0, plain.data(), nullptr);
-  run(tiles.adjacent_copying[rows], 1, 0, copying.data(), copy.data());
+  GatherOperands o{
+      kRuns, 4, a.elements.data(), nullptr, 21, b.elements.data(), b_step, plain.data(), result_offsets.data()};
+  tiles.adjacent[rows](o, false);
+  o.c = copying.data();
+  o.b_copy = copy.data();
+  o.b_copy_step = tiles.lanes;
+  tiles.adjacent_copying[rows](o, false);
   ASSERT_EQ(plain, copying);
   for (const GatherRun& terms : kRuns) {
     for (int64_t i = 0; i < terms.terms; ++i) {
@@ -137,7 +149,11 @@ void CheckPanelsAndCopies(const GatherTiles& tiles, int rows) {
 
 void CheckPanelsAndCopies(const GatherTilesList& list) {
   for (int v = 0; v < list.count; ++v) {
-    for (int rows = 1; rows <= list.tiles[v].most_rows; ++rows) CheckPanelsAndCopies(list.tiles[v], rows);
+    for (int rows = 1; rows <= list.tiles[v].most_rows; ++rows) {
+      CheckPanels(list.tiles[v], rows, kRuns);
+      CheckPanels(list.tiles[v], rows, kWholeRuns);
+      CheckCopies(list.tiles[v], rows);
+    }
   }
 }
 
