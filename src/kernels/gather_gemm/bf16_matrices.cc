@@ -322,29 +322,29 @@ GatherTiles MakeTiles(std::integer_sequence<int, kRows...>) {
   return tiles;
 }
 
-}  // namespace
-
-GatherTilesList MatrixPairTiles() {
+GatherTilesList Tiles() {
   using Rows = std::make_integer_sequence<int, kSide>;
   static const GatherTiles tiles[] = {MakeTiles<1>(Rows()), MakeTiles<2>(Rows()), MakeTiles<3>(Rows()),
                                       MakeTiles<4>(Rows())};
-  if (!base::MatrixUnit()) return {};
   return {tiles, 4, kLanes};
 }
 
+}  // namespace
 }  // namespace canopy::kernels
 #ifdef __clang__
 #pragma clang attribute pop
 #else
 #pragma GCC pop_options
 #endif
-
-#else
+#endif
 
 namespace canopy::kernels {
 
-GatherTilesList MatrixPairTiles() { return {}; }
+GatherTilesList MatrixPairTiles() {
+#if defined(__x86_64__) && defined(__linux__)
+  if (base::MatrixUnit()) return Tiles();  // which other processors could not even list
+#endif
+  return {};
+}
 
 }  // namespace canopy::kernels
-
-#endif
