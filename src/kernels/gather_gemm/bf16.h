@@ -10,7 +10,8 @@ namespace canopy::kernels {
 // Dot products of vectors' pairs.
 GatherTilesList VectorPairTiles();
 
-// Intel's matrix unit. Widths of up to four vectors; every tile has 16 rows, and takes as long with fewer terms than 16.
+// Intel's matrix unit. Widths of up to four vectors; every tile has 16 rows, and takes as long with fewer terms
+// than 16.
 GatherTilesList MatrixPairTiles();
 
 }  // namespace canopy::kernels

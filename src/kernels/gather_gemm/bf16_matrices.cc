@@ -36,23 +36,28 @@ int64_t Step(const int64_t* offsets, int rows) {
   return step;
 }
 
-// Calls what(0), what(1), ... with constants.
-template <int kCount, class What>
-void ForEach(const What& what) {
-  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) { (what(std::integral_constant<int, kIndex>()), ...); }
-  (std::make_integer_sequence<int, kCount>());
+// Tile registers: up to 4 of sums, then rows and lanes of whole blocks of 16 terms, and of what is left of a run. The
+// processor renames them, so that one is loaded while it is still read.
+constexpr int kMostSums = 4, kRowsTile = 4, kLanesTile = 5, kRestRowsTile = 6, kRestLanesTile = 7;
+
+constexpr int64_t kLeastRest = 4;  // terms worth a product of their own
+
+// What is left of the first run that is no whole number of blocks: most likely of all others, too. 0: too little.
+int64_t RestOf(const GatherOperands& o) {
+  for (int64_t t = 0; t < o.run_count; ++t) {
+    const int64_t rest = o.runs[t].terms % kSide;
+    if (rest > 0) return rest >= kLeastRest ? rest : 0;
+  }
+  return 0;
 }
 
-// Tile registers: up to 4 of sums, then two of rows and two of lanes, since one is loaded while the other is read.
-constexpr int kMostSums = 4, kRowsTile = 4, kLanesTile = 6;
-
-// The sums of some panels, of kVectors vectors from `lane` on. Whole blocks of 16 terms are read where they stand if
-// they can be; what is left of the runs waits in a block until that is full.
+// The sums of some panels, of kVectors vectors from `lane` on. Blocks of 16 terms, and rests of `rest`, are read where
+// they stand if they can be; other rests wait in a block until that is full.
 template <int kPanels, int kVectors, bool kScattered>
 class MatrixSums {
  public:
-  MatrixSums(const GatherOperands& o, int rows, int64_t panel, int64_t lane)
-      : o_(o), rows_(rows), first_(panel), lane_(lane) {
+  MatrixSums(const GatherOperands& o, int rows, int64_t rest, int64_t panel, int64_t lane)
+      : o_(o), rows_(rows), rest_terms_(rest), first_(panel), lane_(lane) {
     for (int p = 0; p < kPanels; ++p) {
       a_[p] = o.a + (panel + p) * o.a_panel;
       if constexpr (kScattered) {
@@ -69,22 +74,17 @@ class MatrixSums {
     const float* b = o_.b + run.b + lane_;
     int64_t i = 0;
     for (; i + kSide <= run.terms; i += kSide, b += kSide * o_.b_step) {
-      const float* blocks[kPanels];
-      int64_t steps[kPanels];
-      for (int p = 0; p < kPanels; ++p) {
-        steps[p] = kSide;
-        if constexpr (kScattered) {
-          blocks[p] = Gathered(p, a_[p] + run.a + i, &steps[p]);
-        } else {
-          blocks[p] = Turned(a_[p] + run.a + i * o_.a_step);
-        }
-      }
-      Multiply(blocks, steps, b, o_.b_step);
+      MultiplyBlock<kRowsTile, kLanesTile>(run.a, i, kSide, b);
       for (int p = 0; p < kPanels; ++p) ask(p, kSide);
     }
-    if (i == run.terms) return;
-    AddRest(run.a, i, run.terms - i, b);
-    for (int p = 0; p < kPanels; ++p) ask(p, run.terms - i);
+    const int64_t rest = run.terms - i;
+    if (rest == 0) return;
+    if (rest == rest_terms_) {
+      MultiplyBlock<kRestRowsTile, kRestLanesTile>(run.a, i, rest, b);
+    } else {
+      Wait(run.a, i, rest, b);
+    }
+    for (int p = 0; p < kPanels; ++p) ask(p, rest);
   }
 
   void Finish(bool accumulate) {
@@ -100,25 +100,43 @@ class MatrixSums {
   }
 
  private:
-  // Block of a panel's rows, 16 terms each: where it stands, or a copy.
-  __attribute__((always_inline)) const float* Gathered(int p, const float* a, int64_t* step) {
+  template <int kRowsIn, int kLanesIn>
+  __attribute__((always_inline)) void MultiplyBlock(int64_t a_run, int64_t first, int64_t terms, const float* b) {
+    const float* blocks[kPanels];
+    int64_t steps[kPanels];
+    for (int p = 0; p < kPanels; ++p) {
+      steps[p] = kSide;
+      if constexpr (kScattered) {
+        blocks[p] = Gathered(p, a_[p] + a_run + first, terms, &steps[p]);
+      } else {
+        blocks[p] = Turned(a_[p] + a_run + first * o_.a_step, terms);
+      }
+    }
+    Multiply<kRowsIn, kLanesIn>(blocks, steps, b, o_.b_step);
+  }
+
+  // Block of a panel's rows: where it stands, or a copy.
+  __attribute__((always_inline)) const float* Gathered(int p, const float* a, int64_t terms, int64_t* step) {
     if (steps_[p] != 0) {
       *step = steps_[p];
       return a + offsets_[p][0];
     }
     float* block = NextBlock();
-    for (int r = 0; r < rows_; ++r) _mm512_store_ps(block + r * kSide, _mm512_loadu_ps(a + offsets_[p][r]));
+    const __mmask16 lanes = First(terms);
+    for (int r = 0; r < rows_; ++r)
+      _mm512_store_ps(block + r * kSide, _mm512_maskz_loadu_ps(lanes, a + offsets_[p][r]));
     return block;
   }
 
-  __attribute__((always_inline)) const float* Turned(const float* a) {
+  // Behind the terms the block is anything.
+  __attribute__((always_inline)) const float* Turned(const float* a, int64_t terms) {
     float* block = NextBlock();
-    if (rows_ == kSide) {
+    if (rows_ == kSide && terms == kSide) {
       Transpose(a, o_.a_step, block);
       return block;
     }
     const __mmask16 rows = First(rows_);  // what lies behind them may be another's
-    for (int k = 0; k < kSide; ++k) {
+    for (int64_t k = 0; k < terms; ++k) {
       _mm512_store_ps(unturned_ + k * kSide, _mm512_maskz_loadu_ps(rows, a + k * o_.a_step));
     }
     Transpose(unturned_, kSide, block);
@@ -128,13 +146,30 @@ class MatrixSums {
   // Written while those before are still read.
   __attribute__((always_inline)) float* NextBlock() { return blocks_[++block_ % kBlocks]; }
 
+  template <int kRowsIn, int kLanesIn>
   __attribute__((always_inline)) void Multiply(const float* const (&a)[kPanels], const int64_t (&a_steps)[kPanels],
                                                const float* b, int64_t b_step) {
-    ForEach<kPanels>([&](auto p) { LoadTile<kRowsTile + p>(a[p], a_steps[p]); });
+    if constexpr (kPanels == 2 && kRowsIn == kRowsTile) {
+      if (rest_terms_ == 0) return MultiplyTwo(a, a_steps, b, b_step);
+    }
+    ForEach<kPanels>([&](auto p) {
+      LoadTile<kRowsIn>(a[decltype(p)::value], a_steps[decltype(p)::value]);
+      ForEach<kVectors>([&](auto v) {
+        LoadTile<kLanesIn>(b + v * kLanes, b_step);
+        AddProducts<decltype(p)::value * kVectors + v, kRowsIn, kLanesIn>();
+      });
+    });
+  }
+
+  // Without rests a tile is free for the second panel's rows, and lanes are loaded once.
+  __attribute__((always_inline)) void MultiplyTwo(const float* const (&a)[kPanels], const int64_t (&a_steps)[kPanels],
+                                                  const float* b, int64_t b_step) {
+    LoadTile<kRowsTile>(a[0], a_steps[0]);
+    LoadTile<kRestRowsTile>(a[kPanels - 1], a_steps[kPanels - 1]);
     ForEach<kVectors>([&](auto v) {
-      constexpr int kLanesAt = kLanesTile + v % 2;
-      LoadTile<kLanesAt>(b + v * kLanes, b_step);
-      ForEach<kPanels>([](auto p) { AddProducts<p * kVectors + decltype(v)::value, kRowsTile + p, kLanesAt>(); });
+      LoadTile<kLanesTile>(b + v * kLanes, b_step);
+      AddProducts<v, kRowsTile, kLanesTile>();
+      AddProducts<kVectors + v, kRestRowsTile, kLanesTile>();
     });
   }
 
@@ -156,7 +191,7 @@ class MatrixSums {
   }
 
   // Fewer than 16 terms of a run, from its term `first` on.
-  void AddRest(int64_t a_run, int64_t first, int64_t terms, const float* b) {
+  void Wait(int64_t a_run, int64_t first, int64_t terms, const float* b) {
     for (int64_t done = 0; done < terms;) {
       const int64_t count = std::min<int64_t>(terms - done, kSide - waiting_);
       for (int p = 0; p < kPanels; ++p) {
@@ -207,7 +242,7 @@ class MatrixSums {
       }
       steps[p] = kSide;
     }
-    Multiply(blocks, steps, rest_lanes_, kVectors * kLanes);
+    Multiply<kRowsTile, kLanesTile>(blocks, steps, rest_lanes_, kVectors * kLanes);
     waiting_ = 0;
   }
 
@@ -216,7 +251,7 @@ class MatrixSums {
 
   const GatherOperands& o_;
   const int rows_;
-  const int64_t first_, lane_;
+  const int64_t rest_terms_, first_, lane_;
   const float* a_[kPanels];
   const int64_t* offsets_[kPanels];  // scattered rows
   int64_t steps_[kPanels];           // their common distance, or 0
@@ -229,12 +264,18 @@ class MatrixSums {
   alignas(kVectorBytes) float sums_[kVectors * kBlock];
 };
 
-void UseTiles(int rows) {
+void UseTiles(int rows, int64_t rest) {
   base::MatrixTileShapes shapes;
-  for (int t = 0; t < 8; ++t) {
-    shapes.row_bytes[t] = kVectorBytes;
-    shapes.rows[t] = static_cast<uint8_t>(t < kLanesTile ? rows : kSide);
-  }
+  const auto shape = [&shapes](int tile, int64_t tile_rows, int64_t elements) {
+    shapes.rows[tile] = static_cast<uint8_t>(tile_rows);
+    shapes.row_bytes[tile] = static_cast<uint16_t>(elements * sizeof(float));
+  };
+  const int64_t rest_terms = rest > 0 ? rest : kSide;
+  for (int t = 0; t < kMostSums; ++t) shape(t, rows, kLanes);
+  shape(kRowsTile, rows, kSide);
+  shape(kLanesTile, kSide, kLanes);
+  shape(kRestRowsTile, rows, rest_terms);
+  shape(kRestLanesTile, rest_terms, kLanes);
   base::UseMatrixTiles(shapes);
 }
 
@@ -251,8 +292,8 @@ void CopyLanes(const GatherOperands& o) {
 }
 
 template <int kPanels, int kVectors, bool kAhead>
-void SumPanels(const GatherOperands& o, int rows, int64_t panel, int64_t lane, bool accumulate) {
-  MatrixSums<kPanels, kVectors, true> sums(o, rows, panel, lane);
+void SumPanels(const GatherOperands& o, int rows, int64_t rest, int64_t panel, int64_t lane, bool accumulate) {
+  MatrixSums<kPanels, kVectors, true> sums(o, rows, rest, panel, lane);
   GatherAsking asking[] = {{o, panel}, {o, panel + 1}};
   const auto ask = [&asking](int p, int64_t terms) {
     if constexpr (kAhead) {
@@ -264,13 +305,15 @@ void SumPanels(const GatherOperands& o, int rows, int64_t panel, int64_t lane, b
 }
 
 // Two vectors of two panels at a time read half of the lanes that four vectors of one do, and those of two stay in the
-// L1 from panel to panel. What is left of runs is copied, though, and that once for as many vectors as can be.
+// L1 from panel to panel. Where little is left of runs it is copied, though: once for as many vectors as can be.
 template <int kVectors, bool kAhead>
 void Scattered(const GatherOperands& o, int rows, bool accumulate) {
-  UseTiles(rows);
-  if (o.panels == 1 || o.run_count == 0 || o.runs[0].terms % kSide != 0) {
+  const int64_t rest = RestOf(o);
+  UseTiles(rows, rest);
+  const bool copies = o.run_count == 0 || o.runs[0].terms % kSide != rest;
+  if (o.panels == 1 || copies) {
     for (int64_t panel = 0; panel < o.panels; ++panel) {
-      SumPanels<1, kVectors, kAhead>(o, rows, panel, 0, accumulate);
+      SumPanels<1, kVectors, kAhead>(o, rows, rest, panel, 0, accumulate);
     }
     return;
   }
@@ -278,19 +321,20 @@ void Scattered(const GatherOperands& o, int rows, bool accumulate) {
     constexpr int kFirst = 2 * pair, kWide = std::min(2, kVectors - kFirst);
     int64_t panel = 0;
     for (; panel + 2 <= o.panels; panel += 2) {
-      SumPanels<2, kWide, kAhead>(o, rows, panel, kFirst * kLanes, accumulate);
+      SumPanels<2, kWide, kAhead>(o, rows, rest, panel, kFirst * kLanes, accumulate);
     }
-    if (panel < o.panels) SumPanels<1, kWide, kAhead>(o, rows, panel, kFirst * kLanes, accumulate);
+    if (panel < o.panels) SumPanels<1, kWide, kAhead>(o, rows, rest, panel, kFirst * kLanes, accumulate);
   });
 }
 
 template <int kVectors, bool kCopying>
 void Adjacent(const GatherOperands& o, int rows, bool accumulate) {
-  UseTiles(rows);
+  const int64_t rest = RestOf(o);
+  UseTiles(rows, rest);
   if constexpr (kCopying) CopyLanes<kVectors>(o);
   const int64_t panels = kCopying ? 1 : o.panels;
   for (int64_t panel = 0; panel < panels; ++panel) {
-    MatrixSums<1, kVectors, false> sums(o, rows, panel, 0);
+    MatrixSums<1, kVectors, false> sums(o, rows, rest, panel, 0);
     const char* ahead = static_cast<const char*>(o.ahead) + panel * o.ahead_panel;
     const auto ask = [&o, &ahead](int, int64_t terms) {
       for (int64_t left = o.asks * ((terms + kTermsAnAsk - 1) / kTermsAnAsk); left > 0; --left) {

@@ -24,6 +24,13 @@ void AddProducts() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kSum), "i"(kRows), "i"(kLanesTile));
 }
 
+// Calls what(0), what(1), ... with constants: which register is part of an instruction.
+template <int kCount, class What>
+void ForEach(const What& what) {
+  [&]<int... kIndex>(std::integer_sequence<int, kIndex...>) { (what(std::integral_constant<int, kIndex>()), ...); }
+  (std::make_integer_sequence<int, kCount>());
+}
+
 __mmask16 First(int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
 
 // What the unpacking instructions do; GCC 12 warns of its own intrinsics for them.
