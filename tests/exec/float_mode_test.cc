@@ -6,6 +6,8 @@
 #include <cfenv>
 #include <limits>
 
+#include "base/matrix_unit.h"
+
 namespace canopy::exec {
 namespace {
 
@@ -50,6 +52,32 @@ TEST(FloatModeTest, TheCallersRoundingDirectionCountsOnlyOutsideTheScope) {
   EXPECT_NE(nearest, downward);
   EXPECT_EQ(inside, nearest);
   EXPECT_EQ(after, downward);
+}
+
+// 0: no tile registers are in use.
+int TilePalette() {
+  base::MatrixTileShapes now;
+#if defined(__x86_64__)
+  asm volatile("sttilecfg %0" : "=m"(now));
+#endif
+  return now.palette;
+}
+
+TEST(FloatModeTest, AMatrixUnitsRegistersAreGivenBackAfterTheScope) {
+  if (!base::MatrixUnit()) GTEST_SKIP() << "this processor has no matrix unit";
+  base::MatrixTileShapes shapes;
+  for (int tile = 0; tile < 8; ++tile) {
+    shapes.rows[tile] = 16;
+    shapes.row_bytes[tile] = 64;
+  }
+  {
+    FlushDenormals flush;
+    EXPECT_EQ(TilePalette(), 0);
+    base::UseMatrixTiles(shapes);
+    base::UseMatrixTiles(shapes);  // as they are
+    EXPECT_EQ(TilePalette(), 1);
+  }
+  EXPECT_EQ(TilePalette(), 0);
 }
 
 }  // namespace
