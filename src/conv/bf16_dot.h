@@ -13,8 +13,9 @@ namespace canopy::conv {
 double RecordedBf16DotRate(const base::CpuFacts& cpu);
 
 // The rate above if multiplicands of these types, rounded by the rule, are BF16 numbers and dot products are worth it;
-// 0: FP32 is to be used.
-double Bf16DotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule);
+// 0: FP32 is to be used. Of tiles with scattered rows, or with adjacent ones.
+double Bf16DotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule,
+                   bool scattered_rows = false);
 
 // While it lives, dot products are used wherever this processor has them, or nowhere. For tests: it changes the whole
 // process; what was planned before stays as it is.

@@ -54,7 +54,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const Geometry& g = problem.geometry;
   source_ = forward_ ? problem.input : problem.output;
   result_ = forward_ ? problem.output_result : problem.input_result;
-  dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule);
+  dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule, true);
   if (dot_rate_ > 0 && kernels::PairGatherTiles().WideAndHigh() > 1) panels_a_call_ = kPanelsACall;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
