@@ -13,7 +13,7 @@ namespace canopy::conv {
 double RecordedBf16DotRate(const base::CpuFacts& cpu);
 
 // The rate above if multiplicands of these types, rounded by the rule, are BF16 numbers and dot products are worth it;
-// 0: FP32 is to be used. Of tiles with scattered rows, or with adjacent ones.
+// 0: FP32 is to be used. `scattered_rows`: of tiles with such rows, which a matrix unit need not turn.
 double Bf16DotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule,
                    bool scattered_rows = false);
 

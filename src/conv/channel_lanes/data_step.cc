@@ -23,6 +23,9 @@ constexpr int64_t kWeightFloats = 48 << 10;  // a chunk's packed weights of a pa
 constexpr int64_t kSlabFloats = 96 << 10;    // a chunk's slab: 384 KiB
 constexpr int64_t kTerms = 1024;             // of one tile call: FP32 sums stay short
 constexpr int64_t kMostChunk = 256;
+constexpr int64_t kPanelsACall = 12;                    // of tiles that share what they read
+constexpr int64_t kLineChannels = 16;                   // a cache line of them
+constexpr int64_t kMatrixChannels = 32;                 // what a matrix unit takes at a time
 constexpr int64_t kGroupedChannels = 64;                // of all groups of a job
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they stay near
 
@@ -40,10 +43,6 @@ constexpr double kWorkATileVector = 2;      // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkARun = 8;  // more, for each kernel offset
 constexpr double kWorkAJob = 1500;
-
-constexpr int64_t kPanelsACall = 12;     // of tiles that share what they read
-constexpr int64_t kLineChannels = 16;    // a cache line of them
-constexpr int64_t kMatrixChannels = 32;  // what a matrix unit takes at a time
 
 constexpr double kUnevenness = 0.1;  // of a job: what a thread waits for another at the end
 

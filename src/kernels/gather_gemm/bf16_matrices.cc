@@ -36,6 +36,12 @@ int64_t Step(const int64_t* offsets, int rows) {
   return step;
 }
 
+template <int kVectors>
+void CopyVectors(const float* from, float* to) {
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(to + v * kLanes, _mm512_loadu_ps(from + v * kLanes));
+}
+
 // Tile registers: up to 4 of sums, then rows and lanes of whole blocks of 16 terms, and of what is left of a run. The
 // processor renames them, so that one is loaded while it is still read.
 constexpr int kMostSums = 4, kRowsTile = 4, kLanesTile = 5, kRestRowsTile = 6, kRestLanesTile = 7;
@@ -123,8 +129,9 @@ class MatrixSums {
     }
     float* block = NextBlock();
     const __mmask16 lanes = First(terms);
-    for (int r = 0; r < rows_; ++r)
+    for (int r = 0; r < rows_; ++r) {
       _mm512_store_ps(block + r * kSide, _mm512_maskz_loadu_ps(lanes, a + offsets_[p][r]));
+    }
     return block;
   }
 
@@ -210,9 +217,7 @@ class MatrixSums {
         }
       }
       for (int64_t k = 0; k < count; ++k, b += o_.b_step) {
-        float* to = rest_lanes_ + (waiting_ + k) * kVectors * kLanes;
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) _mm512_store_ps(to + v * kLanes, _mm512_loadu_ps(b + v * kLanes));
+        CopyVectors<kVectors>(b, rest_lanes_ + (waiting_ + k) * kVectors * kLanes);
       }
       waiting_ += count;
       done += count;
@@ -284,10 +289,7 @@ void CopyLanes(const GatherOperands& o) {
   float* copy = o.b_copy;
   for (int64_t t = 0; t < o.run_count; ++t) {
     const float* b = o.b + o.runs[t].b;
-    for (int64_t i = 0; i < o.runs[t].terms; ++i, b += o.b_step, copy += o.b_copy_step) {
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(copy + v * kLanes, _mm512_loadu_ps(b + v * kLanes));
-    }
+    for (int64_t i = 0; i < o.runs[t].terms; ++i, b += o.b_step, copy += o.b_copy_step) CopyVectors<kVectors>(b, copy);
   }
 }
 

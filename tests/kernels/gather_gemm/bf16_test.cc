@@ -47,7 +47,7 @@ void Check(const GatherTiles& tiles, int rows, bool scattered, bool accumulate, 
   std::vector<int64_t> row_offsets, result_offsets;
   for (int r = 0; r < rows; ++r) {
     row_offsets.push_back(even ? r * 37 : (r * 37) % 101);
-    result_offsets.push_back((even ? r : (r + 1) % rows) * (tiles.lanes + 5));
+    result_offsets.push_back((even ? rows - 1 - r : (r + 1) % rows) * (tiles.lanes + 5));
   }
   std::vector<float> c(static_cast<size_t>(rows * (tiles.lanes + 5)), kUntouched);
   const GatherOperands operands{kRuns,  4,        a.elements.data(),    row_offsets.data(), 21, b.elements.data(),
