@@ -21,56 +21,28 @@ constexpr double kWorkAStride = 4;          // an element that has no neighbour 
 }  // namespace
 
 ActivationStep::ActivationStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
-    : forward_(computation == kForward) {
-  const Geometry& g = problem.geometry;
-  source_ = forward_ ? problem.input : problem.output;
-  result_ = forward_ ? problem.output_result : problem.input_result;
-  source_size_ = forward_ ? g.input_size : g.output_size;
-  result_size_ = forward_ ? g.output_size : g.input_size;
-  source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
-  result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
-  weight_result_stride_ = problem.weight.strides[forward_ ? 0 : 1];
-  weight_source_stride_ = problem.weight.strides[forward_ ? 1 : 0];
-  MakePhases(g);
-  ChooseSides(problem);
-  LayOut(g, ledger);
-}
-
-void ActivationStep::MakePhases(const Geometry& g) {
-  for (int axis = 0; axis < 3; ++axis) {
-    bool gaps = false;
-    axis_phases_[axis] = forward_ ? ForwardPhases(g, axis) : BackwardDataPhases(g, axis, &gaps);
-    gaps_ = gaps_ || gaps;
-    for (const AxisPhase& phase : axis_phases_[axis]) padding_ = padding_ || TouchesPadding(phase, source_size_[axis]);
-  }
-  for (const AxisPhase& d : axis_phases_[0]) {
-    for (const AxisPhase& h : axis_phases_[1]) {
-      for (const AxisPhase& w : axis_phases_[2]) {
-        PhaseTriple phase;
-        phase.axes = {&d, &h, &w};
-        phase.pixels = g.batch * d.walk * h.walk * w.walk;
-        phase.taps = static_cast<int64_t>(d.taps.size() * h.taps.size() * w.taps.size());
-        if (phase.pixels > 0) phases_.push_back(phase);
-      }
-    }
-  }
+    : product_(problem, computation) {
+  for (const PhaseTriple& phase : product_.phases) phases_.push_back({phase});
+  ChooseSides();
+  LayOut(problem.geometry, ledger);
 }
 
 // Lanes are pixels unless channels lie side by side in both tensors and pixels do not.
-void ActivationStep::ChooseSides(const ConvProblem&) {
-  const bool source_pixels = source_.strides[4] == 1 || source_channels_ == 1;
-  channel_lines_ = source_.strides[1] == 1 && !source_pixels;
-  pixels_are_lanes_ = !(channel_lines_ && result_.strides[1] == 1);
+void ActivationStep::ChooseSides() {
+  const Operand &source = product_.source, &result = product_.result;
+  const bool source_pixels = source.strides[4] == 1 || product_.source_channels == 1;
+  channel_lines_ = source.strides[1] == 1 && !source_pixels;
+  pixels_are_lanes_ = !(channel_lines_ && result.strides[1] == 1);
 }
 
 void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
   int64_t most_pixels = 0, most_depth = 0;
-  for (const PhaseTriple& phase : phases_) {
+  for (const PackedPhase& phase : phases_) {
     most_pixels = std::max(most_pixels, phase.pixels);
-    most_depth = std::max(most_depth, phase.taps * source_channels_);
+    most_depth = std::max(most_depth, phase.taps * product_.source_channels);
   }
-  const int64_t rows = pixels_are_lanes_ ? result_channels_ : most_pixels;
-  const int64_t lanes = pixels_are_lanes_ ? most_pixels : result_channels_;
+  const int64_t rows = pixels_are_lanes_ ? product_.result_channels : most_pixels;
+  const int64_t lanes = pixels_are_lanes_ ? most_pixels : product_.result_channels;
   double tile_cost = 0;
   tile_ = ChooseTile(rows, lanes, &tile_cost);
   const int64_t products = g.groups * static_cast<int64_t>(phases_.size());
@@ -78,10 +50,10 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
   const int64_t channel_width = pixels_are_lanes_ ? tile_.rows : tile_.lanes;
   const int64_t pixel_width = pixels_are_lanes_ ? tile_.lanes : tile_.rows;
   const int64_t pixel_block = pixel_width * (pixels_are_lanes_ ? blocking_.lane_panels : blocking_.row_panels);
-  channel_panels_ = base::CeilDiv(result_channels_, channel_width);
+  channel_panels_ = base::CeilDiv(product_.result_channels, channel_width);
   channel_blocks_ = base::CeilDiv(channel_panels_, pixels_are_lanes_ ? blocking_.row_panels : blocking_.lane_panels);
-  for (PhaseTriple& phase : phases_) {
-    const int64_t depth = phase.taps * source_channels_;
+  for (PackedPhase& phase : phases_) {
+    const int64_t depth = phase.taps * product_.source_channels;
     phase.packed_offset = packed_floats_;
     packed_floats_ += channel_panels_ * depth * channel_width;
     phase.pixel_blocks = base::CeilDiv(phase.pixels, pixel_block);
@@ -90,17 +62,18 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     const double tiles = static_cast<double>(phase.pixels) * static_cast<double>(channel_panels_ * channel_width) /
                          (16 * tile_.efficiency * kEfficiency) * static_cast<double>(depth + kWorkATileStore);
     const AxisPhase& row = *phase.axes[2];
-    const bool apart = row.source_step * source_.strides[4] != 1 && !channel_lines_;
+    const bool apart = row.source_step * product_.source.strides[4] != 1 && !channel_lines_;
     const double elem = kWorkAPackedElem + (apart ? kWorkAStride : 0) +
-                        kWorkASegment / static_cast<double>(channel_lines_ ? source_channels_ : row.walk);
+                        kWorkASegment / static_cast<double>(channel_lines_ ? product_.source_channels : row.walk);
     const double packing = static_cast<double>(phase.pixels * channel_blocks_) * static_cast<double>(depth) * elem;
-    const double converted = result_.dtype == numerics::DType::kFloat32 ? 0 : kWorkAConvertedStore;
-    work_ += static_cast<double>(g.groups) *
-             (tiles + packing + static_cast<double>(phase.pixels * result_channels_) * converted + kWorkAProduct);
+    const double converted = product_.result.dtype == numerics::DType::kFloat32 ? 0 : kWorkAConvertedStore;
+    work_ +=
+        static_cast<double>(g.groups) *
+        (tiles + packing + static_cast<double>(phase.pixels * product_.result_channels) * converted + kWorkAProduct);
   }
-  if (gaps_) {
-    const Extent3& size = result_size_;
-    work_ += static_cast<double>(g.batch * g.groups * result_channels_) *
+  if (product_.gaps) {
+    const Extent3& size = product_.result_size;
+    work_ += static_cast<double>(g.batch * g.groups * product_.result_channels) *
              static_cast<double>(size[0] * size[1] * size[2]) * kWorkAGap;
   }
   const base::Checked packed_bytes = base::Checked(g.groups) * packed_floats_ * static_cast<int64_t>(sizeof(float));
