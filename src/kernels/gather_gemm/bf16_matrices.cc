@@ -23,7 +23,7 @@
 namespace canopy::kernels {
 namespace {
 
-#include "kernels/gather_gemm/matrix_registers-inl.h"
+#include "kernels/matrix_registers-inl.h"
 #include "kernels/gather_gemm/tiles-inl.h"
 
 // The common distance of offsets, or 0.
