@@ -61,6 +61,9 @@ class LineReader {
   // to[r * to_step + i] = element offset + r * step + i, rounded, 0 <= r < rows, 0 <= i < count. Writes nothing else.
   void CopyRows(int64_t offset, int64_t step, int64_t rows, int64_t count, float* to, int64_t to_step) const;
 
+  // What kernels that read elements themselves make of them; kOther: they cannot.
+  kernels::convert::Form form() const { return form_; }
+
   // Where element `offset` lies or would.
   const void* Address(int64_t offset) const { return base_ + offset * element_bytes(); }
 

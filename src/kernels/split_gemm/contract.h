@@ -5,7 +5,7 @@
 // A number x is x0 + x1 + x2, each part the BF16 number next to what those before it leave. FP32 has 24 significant
 // bits, so three parts are x itself, and two are what has 17 bits or fewer (HF32, FP16). Of the products of parts i and
 // j those with i + j < 3 are added, all of two parts; what is left out of three is below 2^-23 of |a| * |b| and
-// about 2^-26 of it on average. Sums are FP32: of 32 terms from zero on, then added to what there is.
+// about 2^-28 of it on average. Sums are FP32: of 32 terms from zero on, then added to what there is.
 //
 // That holds where the smallest part is a normal number: where |x| >= 2^-102 or x is 0. Parts below 2^-126 count as 0.
 // Inf, and what is above BF16's greatest number, gives NaN wherever it is a term. Callers look for both: the packing

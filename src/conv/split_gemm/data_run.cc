@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/checked_math.h"
+#include "conv/elements.h"
+#include "conv/split_gemm/data_step.h"
+#include "conv/split_gemm/pack.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::split_gemm {
+
+using kernels::kSplitSide;
+using kernels::kSplitTerms;
+
+// One run of one step: its buffers with the plan's numbers.
+class DataRun {
+ public:
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, void* room)
+      : s_(step),
+        p_(problem),
+        b_(buffers),
+        room_(room),
+        product_(s_.product_),
+        source_(product_.Source(b_), product_.source.dtype, p_.rule),
+        weight_(b_.weight, p_.weight.dtype, p_.rule),
+        result_(product_.Result(b_), product_.result.dtype, p_.rule.saturate),
+        losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses) {}
+
+  // Whether the results are what the numbers make.
+  bool Run() const {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t groups = p_.geometry.groups, panels = s_.RowPanels();
+    const int64_t phases = static_cast<int64_t>(s_.phases_.size());
+    const auto make = [&](int64_t index, int worker, float* numbers) {
+      const int64_t group = index / panels / phases, panel = index % panels;
+      const DataStep::Phase& phase = s_.phases_[static_cast<size_t>(index / panels % phases)];
+      const JobScratch scratch = Scratch(worker);
+      for (int64_t chunk = 0; chunk < s_.Chunks(); ++chunk) {
+        for (int64_t tap = 0; tap < phase.taps; ++tap) {
+          PackWeights(group, phase, panel, {chunk, tap}, scratch,
+                      numbers + PackedAt(group, phase, {chunk, tap}) + panel * s_.scratch_.panel());
+        }
+      }
+    };
+    const packing::CommonNumbers::Run weights(s_.weights_, s_.ledger_, room_, make);
+    weights.Begin(serial);
+    exec::ParallelFor(groups * s_.jobs_, serial, [&](int64_t index, int worker) {
+      Job(index / s_.jobs_, index % s_.jobs_, weights.Of(worker), worker, Scratch(worker));
+    });
+    return losses_->None();
+  }
+
+ private:
+  struct Block {
+    int64_t chunk, tap;
+  };
+  struct Channels {
+    int64_t first, count;
+  };
+  // Pixels of a comb's phases.
+  struct Pixels {
+    int64_t first, count;
+  };
+
+  JobScratch Scratch(int worker) const { return s_.scratch_.At(s_.ledger_, room_, worker); }
+
+  // Of weights that are packed before: where a block's first panel is.
+  int64_t PackedAt(int64_t group, const DataStep::Phase& phase, const Block& block) const {
+    return group * s_.packed_floats_ + phase.packed +
+           (block.chunk * phase.taps + block.tap) * s_.RowPanels() * s_.scratch_.panel();
+  }
+
+  Channels ChannelsOf(int64_t chunk) const {
+    const int64_t first = chunk * kSplitTerms;
+    return {first, std::min<int64_t>(kSplitTerms, product_.source_channels - first)};
+  }
+
+  // The source under a comb's pixels: a phase has as many a row as the comb.
+  PixelMap SourceMap(const DataStep::Comb& comb, const DataStep::Phase& phase, int64_t tap) const {
+    PixelMap map;
+    product_.TapWeightOffset(phase, tap, &map);
+    map.walk[2] = comb.walk[2];
+    return map;
+  }
+
+  void PackWeights(int64_t group, const DataStep::Phase& phase, int64_t panel, const Block& block,
+                   const JobScratch& scratch, float* to) const {
+    const int64_t first = panel * kSplitSide, rows = std::min<int64_t>(kSplitSide, product_.result_channels - first);
+    const Channels channels = ChannelsOf(block.chunk);
+    PixelMap unused;
+    const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
+                           first * product_.weight_result_stride + product_.TapWeightOffset(phase, block.tap, &unused) +
+                           channels.first * product_.weight_source_stride;
+    losses_->AddRows(
+        PackGrid(weight_, {offset, product_.weight_result_stride, rows, product_.weight_source_stride, channels.count},
+                 s_.kernels_.rows_along, s_.kernels_.rows_across, scratch.lines, to));
+  }
+
+  void PackPixels(int64_t group, const PixelMap& map, const Pixels& pixels, int64_t chunk, const JobScratch& scratch,
+                  float* to) const {
+    const int64_t segments = BuildSegments(map, pixels.first, pixels.count, scratch.segments);
+    const Channels channels = ChannelsOf(chunk);
+    const int64_t stride = product_.source.strides[1], apart = map.element_step();
+    const int64_t offset = (group * product_.source_channels + channels.first) * stride;
+    if (stride == 1 && apart != 1) {
+      losses_->AddLanes(PackChannelLines(offset, apart, segments, pixels.count, channels.count, scratch, to));
+      return;
+    }
+    if (ReadsPieces(source_, apart)) {
+      CutIntoPieces(scratch.segments, segments, pixels.count, apart, scratch.pieces, scratch.first_piece);
+      losses_->AddLanes(s_.kernels_.pieces_of_lanes_across(
+          {source_.form(), source_.Address(offset), stride, channels.count, apart,
+           base::CeilDiv(pixels.count, int64_t{kSplitSide}), scratch.pieces, scratch.first_piece, s_.scratch_.panel()},
+          to));
+      return;
+    }
+    const int64_t step = s_.scratch_.line_step();
+    for (int64_t c = 0; c < channels.count; ++c) {
+      source_.Fetch(offset + c * stride, scratch.segments, segments, apart, pixels.count, scratch.lines + c * step);
+    }
+    for (int64_t pixel = 0; pixel < pixels.count; pixel += kSplitSide, to += s_.scratch_.panel()) {
+      const int64_t width = std::min<int64_t>(kSplitSide, pixels.count - pixel);
+      losses_->AddLanes(s_.kernels_.lanes_across({scratch.lines + pixel, step, channels.count, width, 0}, to));
+    }
+  }
+
+  // Channels lie side by side, and pixels do not: a line is a pixel.
+  uint32_t PackChannelLines(int64_t offset, int64_t pixel_step, int64_t segments, int64_t pixels, int64_t channels,
+                            const JobScratch& scratch, float* to) const {
+    uint32_t bits = 0;
+    int64_t s = 0;
+    for (int64_t pixel = 0; pixel < pixels; pixel += kSplitSide, to += s_.scratch_.panel()) {
+      const int64_t end = std::min<int64_t>(pixel + kSplitSide, pixels);
+      while (s < segments && scratch.segments[s].begin + scratch.segments[s].count <= pixel) ++s;
+      const kernels::Segment* in = s < segments ? &scratch.segments[s] : nullptr;
+      if (in != nullptr && in->begin <= pixel && in->begin + in->count >= end) {
+        const int64_t at = offset + in->source + (pixel - in->begin) * pixel_step;
+        bits |= PackGrid(source_, {at, pixel_step, end - pixel, 1, channels}, s_.kernels_.lanes_along,
+                         s_.kernels_.lanes_across, scratch.lines, to);
+        continue;
+      }
+      std::memset(scratch.lines, 0, sizeof(float) * kSplitSide * kSplitTerms);
+      for (int64_t t = s; t < segments && scratch.segments[t].begin < end; ++t) {
+        const kernels::Segment& some = scratch.segments[t];
+        const int64_t begin = std::max<int64_t>(pixel, some.begin);
+        for (int64_t i = begin; i < std::min<int64_t>(end, some.begin + some.count); ++i) {
+          source_.FetchRun(offset + some.source + (i - some.begin) * pixel_step, channels,
+                           scratch.lines + (i - pixel) * kSplitTerms);
+        }
+      }
+      bits |= s_.kernels_.lanes_along({scratch.lines, kSplitTerms, end - pixel, channels, 0}, to);
+    }
+    return bits;
+  }
+
+  // Channels that blocks read for the first time, under a tap in the middle: what others read is mostly the same.
+  void AskForPixels(int64_t group, const PixelMap& map, const Pixels& pixels, int64_t chunk, const JobScratch& scratch,
+                    AskList* list) const {
+    const int64_t segments = BuildSegments(map, pixels.first, pixels.count, scratch.segments);
+    const Channels channels = ChannelsOf(chunk);
+    for (int64_t c = 0; c < channels.count; ++c) {
+      const int64_t offset = (group * product_.source_channels + channels.first + c) * product_.source.strides[1];
+      for (int64_t s = 0; s < segments; ++s) {
+        const kernels::Segment& in = scratch.segments[s];
+        list->Add(source_.Address(offset + in.source),
+                  ((in.count - 1) * map.element_step() + 1) * source_.element_bytes());
+      }
+    }
+  }
+
+  // Likewise; all taps of a channel follow one another.
+  void AskForWeights(int64_t group, int64_t row_first, int64_t row_panels, int64_t chunk, AskList* list) const {
+    const int64_t first = row_first * kSplitSide,
+                  rows = std::min(row_panels * kSplitSide, product_.result_channels - first);
+    const int64_t taps = p_.geometry.taps(), bytes = weight_.element_bytes();
+    const Channels channels = ChannelsOf(chunk);
+    const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
+                           first * product_.weight_result_stride + channels.first * product_.weight_source_stride;
+    const bool rows_run = product_.weight_result_stride == taps;
+    const int64_t lines = rows_run ? channels.count : rows, run = (rows_run ? rows : channels.count) * taps;
+    const int64_t step = rows_run ? product_.weight_source_stride : product_.weight_result_stride;
+    for (int64_t line = 0; line < lines; ++line) list->Add(weight_.Address(offset + line * step), run * bytes);
+  }
+
+  void Job(int64_t group, int64_t index, const float* weights, int worker, const JobScratch& scratch) const {
+    auto after = std::upper_bound(s_.combs_.begin(), s_.combs_.end(), index,
+                                  [](int64_t job, const DataStep::Comb& comb) { return job < comb.first_job; });
+    const DataStep::Comb& comb = *(after - 1);
+    index -= comb.first_job;
+    const int64_t row_first = index % s_.RowBlocks() * s_.cut_.row_panels;
+    const int64_t rows = std::min(s_.cut_.row_panels, s_.RowPanels() - row_first);
+    const int64_t first = index / s_.RowBlocks() * s_.JobPixels();
+    const Pixels pixels{first, std::min(s_.JobPixels(), comb.pixels - first)};
+    if (std::all_of(comb.phases.begin(), comb.phases.end(), [](int phase) { return phase < 0; })) {
+      return FillRows(group, comb, {row_first, rows}, pixels, scratch);
+    }
+    int32_t* taps = s_.ledger_.FetchEach(room_, s_.taps_handle_).Of<int32_t>(worker);
+    float* results = scratch.results;
+    for (const int which : comb.phases) {
+      if (which < 0) {
+        std::memset(results, 0, static_cast<size_t>(s_.scratch_.results()) * sizeof(float));
+      } else {
+        Multiply(group, comb, s_.phases_[static_cast<size_t>(which)], {row_first, rows}, pixels, weights, taps, scratch,
+                 results);
+      }
+      results += s_.scratch_.results();
+    }
+    Store(group, comb, {row_first, rows}, pixels, scratch);
+  }
+
+  struct Rows {
+    int64_t first, panels;
+  };
+
+  void Multiply(int64_t group, const DataStep::Comb& comb, const DataStep::Phase& phase, const Rows& rows,
+                const Pixels& pixels, const float* weights, int32_t* taps, const JobScratch& scratch,
+                float* results) const {
+    int64_t tap_count = 0;
+    for (int64_t tap = 0; tap < phase.taps; ++tap) {
+      if (BuildSegments(SourceMap(comb, phase, tap), pixels.first, pixels.count, scratch.segments) > 0) {
+        taps[tap_count++] = static_cast<int32_t>(tap);
+      }
+    }
+    const JobRange range{rows.panels, base::CeilDiv(pixels.count, int64_t{kSplitSide}), 0, tap_count * s_.Chunks()};
+    const auto block_at = [&](int64_t i) -> Block { return {i / tap_count, taps[i % tap_count]}; };
+    const auto pack_rows = [&](int64_t first, int64_t count, float* to, const float** at) {
+      for (int64_t i = 0; i < count; ++i, to += s_.scratch_.rows_block()) {
+        const Block block = block_at(first + i);
+        if (weights != nullptr) {
+          at[i] = weights + PackedAt(group, phase, block) + rows.first * s_.scratch_.panel();
+          continue;
+        }
+        for (int64_t r = 0; r < rows.panels; ++r) {
+          PackWeights(group, phase, rows.first + r, block, scratch, to + r * s_.scratch_.panel());
+        }
+      }
+    };
+    const auto pack_lanes = [&](int64_t first, int64_t count, float* to) {
+      for (int64_t i = 0; i < count; ++i, to += s_.scratch_.lanes_block()) {
+        const Block block = block_at(first + i);
+        PackPixels(group, SourceMap(comb, phase, block.tap), pixels, block.chunk, scratch, to);
+      }
+    };
+    const auto ask = [&](int64_t first, int64_t count, AskList* list) {
+      for (int64_t i = first; i < first + count; ++i) {
+        const Block block = block_at(i);
+        if (weights != nullptr) {
+          list->Add(weights + PackedAt(group, phase, block) + rows.first * s_.scratch_.panel(),
+                    rows.panels * s_.scratch_.panel() * static_cast<int64_t>(sizeof(float)));
+        }
+        if (i % tap_count != 0) continue;
+        AskForPixels(group, SourceMap(comb, phase, taps[tap_count / 2]), pixels, block.chunk, scratch, list);
+        if (weights == nullptr) AskForWeights(group, rows.first, rows.panels, block.chunk, list);
+      }
+    };
+    MultiplyJob(s_.kernels_, s_.scratch_, range, scratch, results, pack_rows, pack_lanes, ask);
+  }
+
+  void Store(int64_t group, const DataStep::Comb& comb, const Rows& rows, const Pixels& pixels,
+             const JobScratch& scratch) const {
+    const int64_t begin = rows.first * kSplitSide,
+                  end = std::min((rows.first + rows.panels) * kSplitSide, product_.result_channels);
+    const int64_t whole = group * product_.result_channels + begin;
+    const auto& strides = product_.result.strides;
+    for (int64_t i = 0; i < end - begin; ++i) {
+      float* line = scratch.results + i * s_.scratch_.results_step();
+      for (size_t phase = 0; phase < comb.phases.size(); ++phase, line += s_.scratch_.results()) {
+        losses_->AddResults(line, pixels.count);
+        if (p_.has_bias) AddBias(LoadBias(p_, b_, whole + i), pixels.count, line);
+      }
+    }
+    if (strides[1] == 1 && strides[4] != 1) {
+      return StoreChannelLines(comb, whole, end - begin, pixels, scratch);
+    }
+    const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
+    for (int64_t i = 0; i < end - begin; ++i) {
+      const float* line = scratch.results + i * s_.scratch_.results_step();
+      for (int64_t s = 0; s < stretches; ++s) {
+        const kernels::Segment& to = scratch.segments[s];
+        result_.StorePhases((whole + i) * strides[1] + to.source, strides[4], line + to.begin, s_.scratch_.results(),
+                            static_cast<int64_t>(comb.phases.size()), 0, to.count, scratch.lines);
+      }
+    }
+  }
+
+  // Of results that no tap reaches.
+  void FillRows(int64_t group, const DataStep::Comb& comb, const Rows& rows, const Pixels& pixels,
+                const JobScratch& scratch) const {
+    const auto& strides = product_.result.strides;
+    const int64_t begin = rows.first * kSplitSide,
+                  end = std::min((rows.first + rows.panels) * kSplitSide, product_.result_channels);
+    const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
+    const int64_t most = pixels.count * static_cast<int64_t>(comb.phases.size());
+    for (int64_t channel = begin; channel < end; ++channel) {
+      const int64_t whole = group * product_.result_channels + channel;
+      std::fill(scratch.lines, scratch.lines + most, p_.has_bias ? LoadBias(p_, b_, whole) : 0);
+      for (int64_t s = 0; s < stretches; ++s) {
+        const kernels::Segment line{0, 0, scratch.segments[s].count};
+        result_.Store(whole * strides[1] + scratch.segments[s].source, &line, 1, strides[4], scratch.lines);
+      }
+    }
+  }
+
+  // Where results of all phases of some pixels are, from a channel's first one: `begin` is the first pixel, and `count`
+  // says how many results there are, beside one another. Returns how many stretches were made.
+  int64_t BuildStretches(const DataStep::Comb& comb, const Pixels& pixels, kernels::Segment* stretches) const {
+    const auto& strides = product_.result.strides;
+    const Extent3 &walk = comb.walk, &size = product_.result_size;
+    const int64_t phases = static_cast<int64_t>(comb.phases.size());
+    // Rows that follow one another are one.
+    const bool plane = phases == 1 && walk[1] == size[1] && strides[3] == walk[2] * strides[4];
+    const int64_t row_pixels = plane ? walk[1] * walk[2] : walk[2], row_results = plane ? row_pixels : size[2];
+    int64_t made = 0;
+    for (int64_t done = 0; done < pixels.count;) {
+      const int64_t at = pixels.first + done, in_row = at % row_pixels, row = at / row_pixels;
+      const int64_t count = std::min(row_pixels - in_row, pixels.count - done);
+      stretches[made++] = {ResultOffset(comb, plane ? row * walk[1] : row) + in_row * phases * strides[4],
+                           static_cast<int32_t>(done),
+                           static_cast<int32_t>(std::min(count * phases, row_results - in_row * phases))};
+      done += count;
+    }
+    return made;
+  }
+
+  // The first result of a comb's row, counted through all images, from a channel's first one.
+  int64_t ResultOffset(const DataStep::Comb& comb, int64_t row) const {
+    const auto& strides = product_.result.strides;
+    const int64_t image = row / comb.walk[1];
+    return image / comb.walk[0] * strides[0] +
+           (comb.first[0] + image % comb.walk[0] * s_.result_step_[0]) * strides[2] +
+           (comb.first[1] + row % comb.walk[1] * s_.result_step_[1]) * strides[3];
+  }
+
+  static void AddBias(float bias, int64_t count, float* line) {
+    for (int64_t i = 0; i < count; ++i) line[i] += bias;
+  }
+
+  // Channels lie side by side, and pixels do not. The packed rows are not needed any more.
+  void StoreChannelLines(const DataStep::Comb& comb, int64_t whole, int64_t channels, const Pixels& pixels,
+                         const JobScratch& scratch) const {
+    const kernels::Segment line{0, 0, static_cast<int32_t>(channels)};
+    int64_t lines[kSplitSide];
+    for (int64_t i = 0; i < kSplitSide; ++i) lines[i] = i * channels;
+    for (int64_t phase = 0; phase < static_cast<int64_t>(comb.phases.size()); ++phase) {
+      const float* results = scratch.results + phase * s_.scratch_.results();
+      for (int64_t done = 0; done < pixels.count; done += kSplitSide) {
+        const int64_t count = std::min<int64_t>(kSplitSide, pixels.count - done);
+        kernels::Lines().transpose(results + done, s_.scratch_.results_step(), channels, count, scratch.rows, lines);
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t at = pixels.first + done + i, w = at % comb.walk[2] * s_.result_step_[2] + phase;
+          if (w >= product_.result_size[2]) continue;
+          result_.Store(whole + ResultOffset(comb, at / comb.walk[2]) + w * product_.result.strides[4], &line, 1, 1,
+                        scratch.rows + lines[i]);
+        }
+      }
+    }
+  }
+
+  const DataStep& s_;
+  const ConvProblem& p_;
+  const Buffers& b_;
+  void* room_;
+  const ActivationProduct& product_;
+  LineReader source_, weight_;
+  LineWriter result_;
+  Losses* losses_;
+};
+
+void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                   void* workspace) const noexcept {
+  void* room = ledger.Fetch(workspace, room_handle_);
+  if (!DataRun(*this, problem, buffers, room).Run()) direct_.Run(problem, buffers, direct_ledger_, room);
+}
+
+}  // namespace canopy::conv::split_gemm

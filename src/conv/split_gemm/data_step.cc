@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/split_gemm/data_step.h"
+
+#include <algorithm>
+
+#include "base/checked_math.h"
+#include "conv/split_gemm/estimates.h"
+#include "conv/split_gemm/pack.h"
+#include "conv/work.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::split_gemm {
+namespace {
+
+using kernels::kSplitSide;
+using kernels::kSplitTerms;
+
+constexpr int64_t kMostPackedFloats = int64_t{7} << 18;  // 7 MiB of weights are packed for all jobs
+
+}  // namespace
+
+DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : product_(problem, computation),
+      parts_(PartsOf(problem, problem.weight, product_.source)),
+      kernels_(*kernels::SplitGemm(parts_)),
+      direct_(problem, computation, &direct_ledger_) {
+  const int64_t groups = problem.geometry.groups, panels = RowPanels();
+  int64_t most_taps = 0;
+  for (const PhaseTriple& triple : product_.phases) {
+    phases_.push_back({triple, packed_floats_});
+    packed_floats_ += triple.taps * Chunks() * panels * kernels::SplitBlockFloats(parts_);
+    most_taps = std::max(most_taps, triple.taps);
+  }
+  MakeCombs(problem.geometry);
+  int64_t most_pixels = 0, most_phases = 1;
+  for (const Comb& comb : combs_) {
+    most_pixels = std::max(most_pixels, comb.pixels);
+    most_phases = std::max(most_phases, static_cast<int64_t>(comb.phases.size()));
+  }
+  cut_ = ChooseCut(panels, base::CeilDiv(most_pixels, int64_t{kSplitSide}), 1, most_phases,
+                   groups * static_cast<int64_t>(combs_.size()));
+  for (Comb& comb : combs_) {
+    comb.first_job = jobs_;
+    jobs_ += base::CeilDiv(comb.pixels, JobPixels()) * RowBlocks();
+  }
+  const int64_t blocks = most_taps * Chunks();
+  if (groups * packed_floats_ <= kMostPackedFloats && most_pixels > JobPixels()) {
+    weights_ = packing::CommonNumbers("packed weights", groups * panels * static_cast<int64_t>(phases_.size()),
+                                      groups * packed_floats_, 1, &ledger_);
+  }
+  work_ = Estimate(problem);
+  losses_handle_ = ledger_.Book("what parts cannot express", sizeof(Losses));
+  taps_handle_ =
+      ledger_.BookEach("taps of a job", most_taps * static_cast<int64_t>(sizeof(int32_t)), exec::ThreadCount());
+  scratch_ = ScratchLayout(cut_, parts_, blocks, most_phases, std::max<int64_t>(JobPixels(), kSplitTerms) * most_phases,
+                           &ledger_);
+  room_handle_ = BookRoom(ledger_, direct_ledger_, ledger);
+}
+
+void DataStep::MakeCombs(const Geometry& g) {
+  if (!product_.forward) result_step_ = g.stride;
+  const auto count = [this](int axis) { return std::min(result_step_[axis], product_.result_size[axis]); };
+  for (int64_t d = 0; d < count(0); ++d) {
+    for (int64_t h = 0; h < count(1); ++h) {
+      Comb comb;
+      comb.first = {d, h, 0};
+      for (int axis = 0; axis < 3; ++axis) {
+        comb.walk[axis] = base::CeilDiv(product_.result_size[axis] - comb.first[axis], result_step_[axis]);
+      }
+      comb.pixels = g.batch * comb.walk[0] * comb.walk[1] * comb.walk[2];
+      comb.phases.assign(static_cast<size_t>(count(2)), -1);
+      for (size_t i = 0; i < phases_.size(); ++i) {
+        const auto& axes = phases_[i].axes;
+        if (axes[0]->result_shift != d || axes[1]->result_shift != h) continue;
+        comb.phases[static_cast<size_t>(axes[2]->result_shift)] = static_cast<int>(i);
+      }
+      combs_.push_back(comb);
+    }
+  }
+}
+
+int64_t DataStep::Chunks() const { return base::CeilDiv(product_.source_channels, int64_t{kSplitTerms}); }
+int64_t DataStep::RowPanels() const { return base::CeilDiv(product_.result_channels, int64_t{kSplitSide}); }
+int64_t DataStep::RowBlocks() const { return base::CeilDiv(RowPanels(), cut_.row_panels); }
+
+// Taps that a job's pixels reach, on average: those that reach none are left out.
+double DataStep::TapsReached(const Comb& comb, const Phase& phase) const {
+  const int64_t rows = base::CeilDiv(JobPixels(), comb.walk[2]);
+  double taps = 0;
+  for (const AxisTap& tap : phase.axes[1]->taps) {
+    int64_t low, high;
+    ValidRange(phase.axes[1]->source_step, tap.shift, product_.source_size[1], comb.walk[1], &low, &high);
+    if (low >= high) continue;
+    taps += static_cast<double>(std::min(comb.walk[1], high - low + rows)) / static_cast<double>(comb.walk[1]);
+  }
+  return taps * static_cast<double>(phase.axes[0]->taps.size() * phase.axes[2]->taps.size());
+}
+
+double DataStep::Estimate(const ConvProblem& problem) const {
+  const double rows = static_cast<double>(RowPanels() * kSplitSide), row_blocks = static_cast<double>(RowBlocks());
+  const Operand& source = product_.source;
+  const bool runs = product_.weight_result_stride == 1 || product_.weight_source_stride == 1;
+  const bool far = problem.geometry.taps() * product_.source_channels * product_.result_channels > kNearWeights;
+  const double weight = (runs ? kWorkAWeight : kWorkAGatheredWeight) + (far ? kWorkAFetchedWeight : 0);
+  double work = 0;
+  for (const Comb& comb : combs_) {
+    const double pixels = static_cast<double>(base::RoundUp(comb.pixels, int64_t{kSplitSide}));
+    const double packs = weights_.exist() ? 1 : static_cast<double>(base::CeilDiv(comb.pixels, JobPixels()));
+    for (const int index : comb.phases) {
+      work += pixels * rows * (kWorkAResult + (comb.phases.size() > 1 ? kWorkAPhaseResult : 0));
+      if (index < 0) continue;
+      const Phase& phase = phases_[static_cast<size_t>(index)];
+      const int64_t step = phase.axes[2]->source_step * source.strides[4];
+      const double lanes = kWorkASplitNumber + kWorkASegment / static_cast<double>(comb.walk[2]) +
+                           (step == 1                ? 0
+                            : source.strides[1] == 1 ? kWorkACopiedNumber
+                            : step == kMostApart     ? kWorkASecondNumber
+                                                     : kWorkAFetchedNumber);
+      work += TapsReached(comb, phase) * static_cast<double>(Chunks() * kSplitTerms) *
+              (rows * pixels * WorkAProduct(parts_) + row_blocks * pixels * lanes + packs * rows * weight);
+    }
+  }
+  return static_cast<double>(problem.geometry.groups) * work + kWorkAStep;
+}
+
+std::string DataStep::Describe() const {
+  return DescribeCut(cut_, parts_) + ", " + std::to_string(phases_.size()) + " phases in " +
+         std::to_string(combs_.size()) + ", " + std::to_string(jobs_) + " jobs a group, weights packed " +
+         (weights_.exist() ? "once" : "by each");
+}
+
+}  // namespace canopy::conv::split_gemm

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What steps cost, in the units of Step::Work, measured on a Xeon whose matrix unit has 15 times the rate of FP32
+// multiply-adds; and the room that they share with what serves in their place.
+#ifndef CANOPY_CONV_SPLIT_GEMM_ESTIMATES_H_
+#define CANOPY_CONV_SPLIT_GEMM_ESTIMATES_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "plan/workspace_ledger.h"
+
+namespace canopy::conv::split_gemm {
+
+// A product of two numbers: 390 GFLOP/s of three parts, 540 of two, where FP32 multiply-adds do 219.
+inline double WorkAProduct(int parts) { return 219.0 / (16 * (parts == 3 ? 390 : 540)); }
+
+// Numbers of activations, with what it takes to bring them from memory.
+inline constexpr double kWorkASplitNumber = 1.4;
+inline constexpr double kWorkATurnedNumber = 2.6;
+inline constexpr double kWorkASecondNumber = 0.8;  // more, of every second one
+inline constexpr double kWorkACopiedNumber = 1.2;  // more, where channels or converted numbers are copied first
+inline constexpr double kWorkAFetchedNumber = 6;   // more, where numbers have no neighbours
+inline constexpr double kWorkASegment = 2;         // starting a stretch of neighbours, for each of 32 lines
+inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
+inline constexpr double kWorkAResult = 1.3;
+inline constexpr double kWorkAPhaseResult = 2;  // more, of several phases
+inline constexpr double kWorkAStep = 20e3;
+
+// One entry for two steps of which only one runs at a time.
+inline int BookRoom(const plan::WorkspaceLedger& one, const plan::WorkspaceLedger& other,
+                    plan::WorkspaceLedger* ledger) {
+  const bool overflowed = one.overflowed() || other.overflowed();
+  return ledger->Book("numbers in parts", overflowed ? -1 : std::max(one.total_bytes(), other.total_bytes()));
+}
+
+}  // namespace canopy::conv::split_gemm
+
+#endif  // CANOPY_CONV_SPLIT_GEMM_ESTIMATES_H_

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <new>
+
+#include "conv/grid.h"
+#include "conv/split_gemm/pack.h"
+#include "conv/split_gemm/weights_step.h"
+#include "conv/tensor_lines.h"
+#include "exec/pool.h"
+
+namespace canopy::conv::split_gemm {
+
+using kernels::kSplitSide;
+using kernels::kSplitTerms;
+
+// One run of one step: its buffers with the plan's numbers.
+class WeightsRun {
+ public:
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, void* room)
+      : s_(step),
+        p_(problem),
+        room_(room),
+        input_(buffers.input, p_.input.dtype, p_.rule),
+        output_(buffers.output, p_.output.dtype, p_.rule),
+        result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
+        sums_(s_.stretches_ > 1 ? static_cast<float*>(s_.ledger_.Fetch(room, s_.sums_handle_)) : nullptr),
+        losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses) {}
+
+  // Whether the results are what the numbers make.
+  bool Run() const {
+    const bool serial = s_.work_ < kSerialWork;
+    const int64_t jobs = p_.geometry.groups * s_.RowBlocks() * s_.LaneBlocks();
+    exec::ParallelFor(jobs * s_.stretches_, serial, [this](int64_t index, int worker) {
+      Job(index / s_.stretches_, index % s_.stretches_, s_.scratch_.At(s_.ledger_, room_, worker));
+    });
+    if (sums_ != nullptr) {
+      exec::ParallelFor(jobs, serial, [this](int64_t index, int worker) {
+        AddStretches(index, s_.scratch_.At(s_.ledger_, room_, worker));
+      });
+    }
+    return losses_->None();
+  }
+
+ private:
+  struct Block {
+    int64_t group, row_first, row_count, lane_first, lane_count;  // panels
+  };
+
+  Block BlockAt(int64_t index) const {
+    Block block;
+    block.lane_first = index % s_.LaneBlocks() * s_.cut_.lane_panels;
+    block.row_first = index / s_.LaneBlocks() % s_.RowBlocks() * s_.cut_.row_panels;
+    block.group = index / (s_.LaneBlocks() * s_.RowBlocks());
+    block.row_count = std::min(s_.cut_.row_panels, s_.row_panels_ - block.row_first);
+    block.lane_count = std::min(s_.cut_.lane_panels, s_.lane_panels_ - block.lane_first);
+    return block;
+  }
+
+  PixelMap OutputMap() const {
+    const Geometry& g = p_.geometry;
+    PixelMap map;
+    map.walk = map.size = g.output_size;
+    map.batch_stride = p_.output.strides[0];
+    map.stride = {p_.output.strides[2], p_.output.strides[3], p_.output.strides[4]};
+    return map;
+  }
+
+  // A range of pixels of one tensor: `segments` of `scratch` are what it is in memory, and its pieces.
+  struct Pixels {
+    int64_t step, segments, count;
+  };
+  Pixels PixelsAt(const PixelMap& map, int64_t block, int64_t blocks, const JobScratch& scratch) const {
+    const int64_t first = block * kSplitTerms, count = std::min(blocks * kSplitTerms, s_.pixels_ - first);
+    const int64_t segments = BuildSegments(map, first, count, scratch.segments);
+    if (map.element_step() == 1 || map.element_step() == kMostApart) {
+      CutIntoPieces(scratch.segments, segments, count, map.element_step(), scratch.pieces, scratch.first_piece);
+    }
+    return {map.element_step(), segments, count};
+  }
+
+  // Packs panels of up to 16 channels.
+  struct Packers {
+    kernels::SplitPackFn along, across;
+    kernels::SplitPackPiecesFn pieces;
+  };
+
+  // Channels first, first + 1, ... of a tensor, panel by panel: to_panel floats from one to the next, to_block from
+  // block to block.
+  struct Channels {
+    const LineReader& reader;
+    const Operand& operand;
+    int64_t first, count;
+    int64_t to_panel, to_block;
+  };
+
+  uint32_t Pack(const Channels& channels, const Pixels& pixels, const Packers& pack, const JobScratch& scratch,
+                float* to) const {
+    const int64_t stride = channels.operand.strides[1];
+    const bool lines = WeightsStep::ChannelLines(channels.operand, pixels.step);
+    if (lines) CopyChannels(channels, pixels, scratch);
+    uint32_t bits = 0;
+    for (int64_t c = 0; c < channels.count; c += kSplitSide, to += channels.to_panel) {
+      const int64_t count = std::min<int64_t>(kSplitSide, channels.count - c);
+      const int64_t offset = (channels.first + c) * stride;
+      if (lines) {
+        bits |= pack.across({scratch.lines + c, channels.count, pixels.count, count, channels.to_block}, to);
+      } else if (ReadsPieces(channels.reader, pixels.step)) {
+        const kernels::convert::Form form = channels.reader.form();
+        bits |= pack.pieces(
+            {form, channels.reader.Address(offset), stride, count, pixels.step,
+             base::CeilDiv(pixels.count, int64_t{kSplitSide}), scratch.pieces, scratch.first_piece, channels.to_block},
+            to);
+      } else {
+        const int64_t line = s_.scratch_.line_step();
+        for (int64_t i = 0; i < count; ++i) {
+          channels.reader.Fetch(offset + i * stride, scratch.segments, pixels.segments, pixels.step, pixels.count,
+                                scratch.lines + i * line);
+        }
+        bits |= pack.along({scratch.lines, line, count, pixels.count, channels.to_block}, to);
+      }
+    }
+    return bits;
+  }
+
+  // A line is a pixel, zeros where there is none.
+  void CopyChannels(const Channels& channels, const Pixels& pixels, const JobScratch& scratch) const {
+    const int64_t width = channels.count;
+    int64_t done = 0;
+    for (int64_t s = 0; s < pixels.segments; ++s) {
+      const kernels::Segment& in = scratch.segments[s];
+      std::fill(scratch.lines + done * width, scratch.lines + in.begin * width, 0.0f);
+      channels.reader.CopyRows(channels.first + in.source, pixels.step, in.count, width,
+                               scratch.lines + in.begin * width, width);
+      done = in.begin + in.count;
+    }
+    std::fill(scratch.lines + done * width, scratch.lines + pixels.count * width, 0.0f);
+  }
+
+  void PackOutput(const Block& at, int64_t block, int64_t count, const JobScratch& scratch, float* to) const {
+    const Pixels pixels = PixelsAt(OutputMap(), block, count, scratch);
+    const Packers pack{s_.kernels_.rows_along, s_.kernels_.rows_across, s_.kernels_.pieces_of_rows_along};
+    losses_->AddRows(Pack({output_, p_.output, at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at),
+                           s_.scratch_.panel(), s_.scratch_.rows_block()},
+                          pixels, pack, scratch, to));
+  }
+
+  int64_t RowsOf(const Block& at) const {
+    return std::min(at.row_count * kSplitSide, s_.rows_ - at.row_first * kSplitSide);
+  }
+
+  // Tap by tap, for all channels of the job.
+  void PackInput(const Block& at, int64_t block, int64_t count, const JobScratch& scratch, float* to) const {
+    const Packers pack{s_.kernels_.lanes_along, s_.kernels_.lanes_across, s_.kernels_.pieces_of_lanes_along};
+    for (int64_t tap = 0; tap < s_.taps_; ++tap) {
+      const int64_t skipped = (tap - at.lane_first % s_.taps_ + s_.taps_) % s_.taps_;
+      if (skipped >= at.lane_count) continue;
+      const Pixels pixels = PixelsAt(InputMap(p_, tap), block, count, scratch);
+      const int64_t first = (at.lane_first + skipped) / s_.taps_ * kSplitSide;
+      const int64_t panels = base::CeilDiv(at.lane_count - skipped, s_.taps_);
+      losses_->AddLanes(
+          Pack({input_, p_.input, at.group * s_.channels_ + first, std::min(panels * kSplitSide, s_.channels_ - first),
+                s_.taps_ * s_.scratch_.panel(), s_.scratch_.lanes_block()},
+               pixels, pack, scratch, to + skipped * s_.scratch_.panel()));
+    }
+  }
+
+  void Ask(const LineReader& reader, const Operand& operand, const PixelMap& map, int64_t channel, int64_t channels,
+           int64_t block, int64_t blocks, const JobScratch& scratch, AskList* list) const {
+    const Pixels pixels = PixelsAt(map, block, blocks, scratch);
+    for (int64_t c = channel; c < channel + channels; ++c) {
+      for (int64_t s = 0; s < pixels.segments; ++s) {
+        const kernels::Segment& in = scratch.segments[s];
+        list->Add(reader.Address(c * operand.strides[1] + in.source),
+                  ((in.count - 1) * pixels.step + 1) * reader.element_bytes());
+      }
+    }
+  }
+
+  void Job(int64_t index, int64_t stretch, JobScratch scratch) const {
+    const Block at = BlockAt(index);
+    if (sums_ != nullptr) scratch.results = sums_ + (index * s_.stretches_ + stretch) * s_.scratch_.results();
+    const int64_t first = stretch * s_.stretch_blocks_;
+    const JobRange range{at.row_count, at.lane_count, first, std::min(s_.stretch_blocks_, s_.blocks_ - first)};
+    const auto pack_rows = [&](int64_t block, int64_t count, float* to, const float**) {
+      PackOutput(at, block, count, scratch, to);
+    };
+    const auto pack_lanes = [&](int64_t block, int64_t count, float* to) { PackInput(at, block, count, scratch, to); };
+    const auto ask = [&](int64_t block, int64_t count, AskList* list) {
+      const Geometry& g = p_.geometry;
+      Ask(output_, p_.output, OutputMap(), at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at), block, count,
+          scratch, list);
+      const int64_t first = at.lane_first / s_.taps_ * kSplitSide;
+      const int64_t end = std::min(base::CeilDiv(at.lane_first + at.lane_count, s_.taps_) * kSplitSide, s_.channels_);
+      Ask(input_, p_.input, InputMap(p_, g.taps() / 2), at.group * s_.channels_ + first, end - first, block, count,
+          scratch, list);
+    };
+    MultiplyJob(s_.kernels_, s_.scratch_, range, scratch, scratch.results, pack_rows, pack_lanes, ask);
+    if (sums_ == nullptr) Store(at, scratch.results, scratch);
+  }
+
+  // In their order, whoever made them.
+  void AddStretches(int64_t index, const JobScratch& scratch) const {
+    const Block at = BlockAt(index);
+    float* sum = sums_ + index * s_.stretches_ * s_.scratch_.results();
+    const int64_t floats = at.row_count * kSplitSide * s_.scratch_.results_step();
+    for (int64_t stretch = 1; stretch < s_.stretches_; ++stretch) {
+      kernels::Lines().add(sum + stretch * s_.scratch_.results(), floats, sum);
+    }
+    Store(at, sum, scratch);
+  }
+
+  void Store(const Block& at, const float* results, const JobScratch& scratch) const {
+    const auto& strides = p_.weight_result.strides;
+    const int64_t rows = RowsOf(at), step = s_.scratch_.results_step();
+    const int64_t offset = (at.group * s_.rows_ + at.row_first * kSplitSide) * strides[0];
+    for (int64_t r = 0; r < rows; ++r) losses_->AddResults(results + r * step, at.lane_count * kSplitSide);
+    if (strides[0] == 1) return StoreColumns(at, offset, rows, results, scratch);
+    for (int64_t r = 0; r < rows; ++r) StoreRow(at, offset + r * strides[0], results + r * step, scratch);
+  }
+
+  // Where the weight of a lane is, from the one of the first input channel and tap.
+  int64_t LaneOffset(int64_t channel, int64_t tap) const {
+    const Extent3& kernel = p_.geometry.kernel;
+    const auto& strides = p_.weight_result.strides;
+    return channel * strides[1] + tap / (kernel[1] * kernel[2]) * strides[2] +
+           tap / kernel[2] % kernel[1] * strides[3] + tap % kernel[2] * strides[4];
+  }
+
+  // Output channels lie side by side. The packed rows are not needed any more.
+  void StoreColumns(const Block& at, int64_t offset, int64_t rows, const float* results,
+                    const JobScratch& scratch) const {
+    const kernels::Segment line{0, 0, static_cast<int32_t>(rows)};
+    int64_t lines[kSplitSide];
+    for (int64_t i = 0; i < kSplitSide; ++i) lines[i] = i * rows;
+    for (int64_t l = 0; l < at.lane_count; ++l) {
+      const int64_t tap = (at.lane_first + l) % s_.taps_, first = (at.lane_first + l) / s_.taps_ * kSplitSide;
+      const int64_t channels = std::min<int64_t>(kSplitSide, s_.channels_ - first);
+      kernels::Lines().transpose(results + l * kSplitSide, s_.scratch_.results_step(), rows, channels, scratch.rows,
+                                 lines);
+      for (int64_t i = 0; i < channels; ++i) {
+        result_.Store(offset + LaneOffset(first + i, tap), &line, 1, 1, scratch.rows + lines[i]);
+      }
+    }
+  }
+
+  void StoreRow(const Block& at, int64_t offset, const float* lanes, const JobScratch& scratch) const {
+    const Geometry& g = p_.geometry;
+    const auto& strides = p_.weight_result.strides;
+    const bool run = strides[4] == 1 && strides[3] == g.kernel[2] && strides[2] == g.kernel[1] * g.kernel[2] &&
+                     strides[1] == s_.taps_;
+    for (int64_t l = 0; l < at.lane_count;) {
+      const int64_t tap = (at.lane_first + l) % s_.taps_, first = (at.lane_first + l) / s_.taps_ * kSplitSide;
+      const int64_t channels = std::min<int64_t>(kSplitSide, s_.channels_ - first);
+      if (run && tap == 0 && l + s_.taps_ <= at.lane_count) {
+        result_.StorePhases(offset + first * strides[1], 1, lanes + l * kSplitSide, kSplitSide, s_.taps_, 0,
+                            channels * s_.taps_, scratch.lines);
+        l += s_.taps_;
+        continue;
+      }
+      const kernels::Segment line{0, 0, static_cast<int32_t>(channels)};
+      result_.Store(offset + LaneOffset(first, tap), &line, 1, strides[1], lanes + l * kSplitSide);
+      ++l;
+    }
+  }
+
+  const WeightsStep& s_;
+  const ConvProblem& p_;
+  void* room_;
+  LineReader input_, output_;
+  LineWriter result_;
+  float* sums_;
+  Losses* losses_;
+};
+
+void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                      void* workspace) const noexcept {
+  void* room = ledger.Fetch(workspace, room_handle_);
+  if (!WeightsRun(*this, problem, buffers, room).Run()) direct_.Run(problem, buffers, direct_ledger_, room);
+}
+
+}  // namespace canopy::conv::split_gemm

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/split_gemm/weights_step.h"
+
+#include <algorithm>
+
+#include "conv/split_gemm/estimates.h"
+#include "conv/split_gemm/pack.h"
+
+namespace canopy::conv::split_gemm {
+namespace {
+
+using kernels::kSplitSide;
+using kernels::kSplitTerms;
+
+constexpr int64_t kEnoughJobs = 8;
+constexpr int64_t kLeastStretchBlocks = 4 * kBlocksAPass;  // less would be mostly sums
+constexpr int64_t kMostTapsTogether = 27;
+constexpr int64_t kMostSumsFloats = int64_t{1} << 20;
+
+}  // namespace
+
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+    : parts_(PartsOf(problem, problem.output, problem.input)),
+      kernels_(*kernels::SplitGemm(parts_)),
+      direct_(problem, &direct_ledger_) {
+  const Geometry& g = problem.geometry;
+  rows_ = g.group_output_channels();
+  channels_ = g.group_input_channels();
+  taps_ = g.taps();
+  pixels_ = g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2];
+  row_panels_ = base::CeilDiv(rows_, int64_t{kSplitSide});
+  lane_panels_ = base::CeilDiv(channels_, int64_t{kSplitSide}) * taps_;
+  blocks_ = base::CeilDiv(pixels_, int64_t{kSplitTerms});
+  cut_ = ChooseCut(row_panels_, lane_panels_, taps_ <= kMostTapsTogether ? taps_ : 1, 1,
+                   g.groups * std::max<int64_t>(1, std::min(kEnoughJobs, blocks_ / kLeastStretchBlocks)));
+  ChooseStretches(g.groups);
+  losses_handle_ = ledger_.Book("what parts cannot express", sizeof(Losses));
+  const bool channel_lines =
+      ChannelLines(problem.output, problem.output.strides[4]) || ChannelLines(problem.input, problem.input.strides[4]);
+  const int64_t line = std::max(kTermsAPass, cut_.lane_panels * kSplitSide);
+  const int64_t copied = std::max(cut_.row_panels, cut_.lane_panels) * kSplitSide * kBlocksAPass;
+  scratch_ = ScratchLayout(cut_, parts_, stretch_blocks_, 1, channel_lines ? std::max(line, copied) : line, &ledger_);
+  if (stretches_ > 1) {
+    const int64_t jobs = g.groups * RowBlocks() * LaneBlocks() * stretches_;
+    sums_handle_ = ledger_.Book("sums of stretches", jobs * scratch_.results() * static_cast<int64_t>(sizeof(float)));
+  }
+  work_ = Estimate(problem);
+  room_handle_ = BookRoom(ledger_, direct_ledger_, ledger);
+}
+
+void WeightsStep::ChooseStretches(int64_t groups) {
+  const int64_t jobs = groups * RowBlocks() * LaneBlocks();
+  const int64_t results = cut_.row_panels * cut_.lane_panels * kSplitSide * kSplitSide;
+  const int64_t most = std::min(blocks_ / kLeastStretchBlocks, kMostSumsFloats / (jobs * results));
+  const int64_t wanted = std::clamp<int64_t>(base::CeilDiv(kEnoughJobs, jobs), 1, std::max<int64_t>(1, most));
+  stretch_blocks_ = base::RoundUp(base::CeilDiv(blocks_, wanted), kBlocksAPass);
+  stretches_ = std::max<int64_t>(1, base::CeilDiv(blocks_, stretch_blocks_));
+}
+
+double WeightsStep::Estimate(const ConvProblem& problem) const {
+  const Geometry& g = problem.geometry;
+  const double rows = static_cast<double>(row_panels_ * kSplitSide),
+               lanes = static_cast<double>(lane_panels_ * kSplitSide),
+               terms = static_cast<double>(blocks_ * kSplitTerms);
+  const auto number = [&](const Operand& operand, int64_t step, double whole) {
+    if (ChannelLines(operand, step)) return kWorkASplitNumber + kWorkACopiedNumber;
+    const double segment = kWorkASegment / static_cast<double>(g.output_size[2]);
+    return whole + segment + (step == 1 ? 0 : step == kMostApart ? kWorkASecondNumber : kWorkAFetchedNumber);
+  };
+  const double input = number(problem.input, problem.input.strides[4] * g.stride[2], kWorkATurnedNumber),
+               output = number(problem.output, problem.output.strides[4], kWorkASplitNumber);
+  return static_cast<double>(g.groups) *
+             (terms * (rows * lanes * WorkAProduct(parts_) + lanes * input * static_cast<double>(RowBlocks()) +
+                       rows * output * static_cast<double>(LaneBlocks())) +
+              rows * lanes * kWorkAResult * static_cast<double>(1 + stretches_)) +
+         kWorkAStep;
+}
+
+std::string WeightsStep::Describe() const {
+  return DescribeCut(cut_, parts_) + ", " + std::to_string(RowBlocks() * LaneBlocks()) + " blocks a group, " +
+         std::to_string(stretches_) + " stretches";
+}
+
+}  // namespace canopy::conv::split_gemm
