@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,6 @@ Case DrawCase(uint32_t seed) {
   c.input_result = make(input, DType::kFloat32);
   c.weight_result = make(weight, DType::kFloat32);
   c.output_result = make(output, DType::kFloat32);
-  c.bias = make({1, g.output_channels, 1, 1, 1}, DType::kFloat32);
   if (draw(0, 3) == 0) c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
   c.SetOperands();
   return c;
@@ -84,6 +84,29 @@ TEST(SplitGemmTest, ResultsAreTheFormulas) {
     ExpectNear("forward", c.output_result, expected.output, kTolerance, trace);
     ExpectNear("backward data", c.input_result, expected.input, kTolerance, trace);
     ExpectNear("backward weights", c.weight_result, expected.weight, kTolerance, trace);
+    if (HasFailure()) return;
+  }
+}
+
+// A bias is added to the sums, where taps reach a result and where they do not.
+TEST(SplitGemmTest, AddsABias) {
+  if (None()) GTEST_SKIP() << "the processor has no matrix unit";
+  for (uint32_t seed = 400; seed < 420; ++seed) {
+    Case c = DrawCase(seed);
+    std::mt19937 random(seed);
+    const bool forward = seed % 2 == 0;
+    Tensor& result = forward ? c.output_result : c.input_result;
+    c.bias = MakeTensor({1, result.dims[1], 1, 1, 1}, DType::kFloat32, {0, 1, 2, 3, 4}, 0);
+    FillRandom(&c.bias, false, &random);
+    c.problem.has_bias = true;
+    c.SetOperands();
+    const Computation computation = forward ? kForward : kBackwardData;
+    EXPECT_EQ(RunAlgorithm(&c, kName, computation), computation) << "seed " << seed;
+    const Sums sums = Expected(c);
+    std::vector<double> expected = forward ? sums.output : sums.input;
+    size_t i = 0;
+    ForEach(result.dims, [&](const std::array<int64_t, 5>& at) { expected[i++] += c.bias.Get({0, at[1], 0, 0, 0}); });
+    ExpectNear("result with a bias", result, expected, kTolerance, "seed " + std::to_string(seed));
     if (HasFailure()) return;
   }
 }
