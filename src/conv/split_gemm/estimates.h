@@ -15,15 +15,15 @@ namespace canopy::conv::split_gemm {
 inline double WorkAProduct(int parts) { return 219.0 / (16 * (parts == 3 ? 450 : 650)); }
 
 // Numbers of activations, with what it takes to bring them from memory.
-inline constexpr double kWorkASplitNumber = 1.4;
+inline constexpr double kWorkASplitNumber = 1.8;
 inline constexpr double kWorkATurnedNumber = 2.6;
 inline constexpr double kWorkASecondNumber = 0.8;  // more, of every second one
 inline constexpr double kWorkACopiedNumber = 1.2;  // more, where channels or converted numbers are copied first
 inline constexpr double kWorkAFetchedNumber = 6;   // more, where numbers have no neighbours
 inline constexpr double kWorkASegment = 2;         // starting a stretch of neighbours, for each of 32 lines
 inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
-inline constexpr double kWorkAResult = 1.3;
-inline constexpr double kWorkAPhaseResult = 2;  // more, of several phases
+inline constexpr double kWorkAResult = 1.8;
+inline constexpr double kWorkAPhaseResult = 2.5;  // more, of several phases
 inline constexpr double kWorkAStep = 20e3;
 
 // One entry for two steps of which only one runs at a time.
