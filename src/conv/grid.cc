@@ -51,6 +51,15 @@ PixelMap InputMap(const ConvProblem& problem, int64_t tap) {
   return map;
 }
 
+PixelMap OutputMap(const ConvProblem& problem) {
+  const auto& strides = problem.output.strides;
+  PixelMap map;
+  map.walk = map.size = problem.geometry.output_size;
+  map.batch_stride = strides[0];
+  map.stride = {strides[2], strides[3], strides[4]};
+  return map;
+}
+
 int64_t BuildSegments(const PixelMap& map, int64_t begin, int64_t count, kernels::Segment* segments) {
   SegmentList list(segments, map.element_step());
   int64_t w = begin % map.walk[2];

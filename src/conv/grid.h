@@ -28,6 +28,8 @@ void ValidRange(int64_t step, int64_t shift, int64_t size, int64_t walk, int64_t
 
 // The input under the output's positions, walked under one kernel offset, counted through depth, height, width.
 PixelMap InputMap(const ConvProblem& problem, int64_t tap);
+// The output at its own positions, likewise.
+PixelMap OutputMap(const ConvProblem& problem);
 
 // The tensor elements under walked positions [begin, begin + count), counted through batch, depth, height, width.
 // Positions in padding are left out; stretches that follow one another in memory are one segment.

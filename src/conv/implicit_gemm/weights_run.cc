@@ -62,15 +62,6 @@ class WeightsRun {
     return block;
   }
 
-  PixelMap OutputMap() const {
-    const Geometry& g = p_.geometry;
-    PixelMap map;
-    map.walk = map.size = g.output_size;
-    map.batch_stride = p_.output.strides[0];
-    map.stride = {p_.output.strides[2], p_.output.strides[3], p_.output.strides[4]};
-    return map;
-  }
-
   void SplitColumn(int64_t column, int64_t* channel, int64_t* tap) const {
     const int64_t taps = p_.geometry.taps(), channels = p_.geometry.group_input_channels();
     *channel = s_.tap_major_ ? column % channels : column / taps;
@@ -82,7 +73,7 @@ class WeightsRun {
                   float* to) const {
     const int64_t valid = std::min(width, s_.channels_ - first);
     const int64_t offset = (group * s_.channels_ + first) * p_.output.strides[1];
-    const PixelMap map = OutputMap();
+    const PixelMap map = OutputMap(p_);
     const int64_t segments = BuildSegments(map, begin, count, scratch.segments);
     bool nonfinite = false;
     if (s_.output_channel_lines_) {

@@ -56,15 +56,6 @@ class WeightsRun {
     return block;
   }
 
-  PixelMap OutputMap() const {
-    const Geometry& g = p_.geometry;
-    PixelMap map;
-    map.walk = map.size = g.output_size;
-    map.batch_stride = p_.output.strides[0];
-    map.stride = {p_.output.strides[2], p_.output.strides[3], p_.output.strides[4]};
-    return map;
-  }
-
   // A range of pixels of one tensor: `segments` of `scratch` are what it is in memory, and its pieces.
   struct Pixels {
     int64_t step, segments, count;
@@ -137,7 +128,7 @@ class WeightsRun {
   }
 
   void PackOutput(const Block& at, int64_t block, int64_t count, const JobScratch& scratch, float* to) const {
-    const Pixels pixels = PixelsAt(OutputMap(), block, count, scratch);
+    const Pixels pixels = PixelsAt(OutputMap(p_), block, count, scratch);
     const Packers pack{s_.kernels_.rows_along, s_.kernels_.rows_across, s_.kernels_.pieces_of_rows_along};
     losses_->AddRows(Pack({output_, p_.output, at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at),
                            s_.scratch_.panel(), s_.scratch_.rows_block()},
@@ -187,7 +178,7 @@ class WeightsRun {
     const auto pack_lanes = [&](int64_t block, int64_t count, float* to) { PackInput(at, block, count, scratch, to); };
     const auto ask = [&](int64_t block, int64_t count, AskList* list) {
       const Geometry& g = p_.geometry;
-      Ask(output_, p_.output, OutputMap(), at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at), block, count,
+      Ask(output_, p_.output, OutputMap(p_), at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at), block, count,
           scratch, list);
       const int64_t first = at.lane_first / s_.taps_ * kSplitSide;
       const int64_t end = std::min(base::CeilDiv(at.lane_first + at.lane_count, s_.taps_) * kSplitSide, s_.channels_);
