@@ -14,7 +14,6 @@ using numerics::InputRounding;
 // Rows and lanes of 256: their panels and results are some 200 to 260 KiB each. Lanes that are a few more are not cut:
 // rows would be packed twice for them.
 constexpr int64_t kMostPanels = 16, kMostLanePanels = 28;
-constexpr int64_t kEnoughJobs = 8;
 
 // What tells apart rows of results, and blocks of lanes, that lie a multiple of 4 KiB from one another: the L1 has few
 // places for those.
@@ -106,6 +105,11 @@ JobScratch ScratchLayout::At(const plan::WorkspaceLedger& ledger, void* workspac
   scratch.first_piece = reinterpret_cast<int32_t*>(take(first_));
   scratch.asks = reinterpret_cast<const void**>(take(asks_));
   return scratch;
+}
+
+int BookRoom(const plan::WorkspaceLedger& one, const plan::WorkspaceLedger& other, plan::WorkspaceLedger* ledger) {
+  const bool overflowed = one.overflowed() || other.overflowed();
+  return ledger->Book("numbers in parts", overflowed ? -1 : std::max(one.total_bytes(), other.total_bytes()));
 }
 
 std::string DescribeCut(const Cut& cut, int parts) {

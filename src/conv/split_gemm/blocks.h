@@ -23,6 +23,8 @@ inline constexpr int64_t kTermsAPass = kBlocksAPass * kernels::kSplitTerms;
 // that FP32 stays accurate over millions of terms: 1024 terms are rounded 192 times, as every 32 are added at once.
 inline constexpr int64_t kPassesASum = 8;
 
+inline constexpr int64_t kEnoughJobs = 8;  // share out evenly over a few threads
+
 // Parts of the numbers that products of this problem multiply, or 0 where they are no sums of so few.
 int PartsOf(const ConvProblem& problem, const Operand& x, const Operand& y);
 
@@ -31,7 +33,7 @@ struct Cut {
   int64_t row_panels = 1, lane_panels = 1;
 };
 
-// As many jobs as share out evenly over a few threads, if there are that many; else jobs as large as the L2 holds.
+// Enough jobs, if there are that many; else jobs as large as the L2 holds.
 // Lanes are cut at multiples of `lane_unit` panels, and a job has so many results of them.
 Cut ChooseCut(int64_t row_panels, int64_t lane_panels, int64_t lane_unit, int64_t results, int64_t products);
 
@@ -169,6 +171,9 @@ void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layo
   }
   if (deep) kernels::Lines().add(scratch.deep, floats, results);
 }
+
+// One entry of `ledger` for the workspaces of two steps of which only one runs at a time.
+int BookRoom(const plan::WorkspaceLedger& one, const plan::WorkspaceLedger& other, plan::WorkspaceLedger* ledger);
 
 std::string DescribeCut(const Cut& cut, int parts);
 

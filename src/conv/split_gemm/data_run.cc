@@ -104,7 +104,7 @@ class DataRun {
     const Channels channels = ChannelsOf(chunk);
     const int64_t stride = product_.source.strides[1], apart = map.element_step();
     const int64_t offset = (group * product_.source_channels + channels.first) * stride;
-    if (stride == 1 && apart != 1) {
+    if (ChannelLines(product_.source, apart)) {
       losses_->AddLanes(PackChannelLines(offset, apart, segments, pixels.count, channels.count, scratch, to));
       return;
     }
@@ -160,14 +160,8 @@ class DataRun {
                     AskList* list) const {
     const int64_t segments = BuildSegments(map, pixels.first, pixels.count, scratch.segments);
     const Channels channels = ChannelsOf(chunk);
-    for (int64_t c = 0; c < channels.count; ++c) {
-      const int64_t offset = (group * product_.source_channels + channels.first + c) * product_.source.strides[1];
-      for (int64_t s = 0; s < segments; ++s) {
-        const kernels::Segment& in = scratch.segments[s];
-        list->Add(source_.Address(offset + in.source),
-                  ((in.count - 1) * map.element_step() + 1) * source_.element_bytes());
-      }
-    }
+    AskForLines(source_, product_.source, group * product_.source_channels + channels.first, channels.count,
+                scratch.segments, segments, map.element_step(), list);
   }
 
   // Likewise; all taps of a channel follow one another.
@@ -271,7 +265,7 @@ class DataRun {
         if (p_.has_bias) AddBias(LoadBias(p_, b_, whole + i), pixels.count, line);
       }
     }
-    if (strides[1] == 1 && strides[4] != 1) {
+    if (ChannelLines(product_.result, strides[4])) {
       return StoreChannelLines(comb, whole, end - begin, pixels, scratch);
     }
     const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What steps cost, in the units of Step::Work, measured on a Xeon whose matrix unit has 15 times the rate of FP32
-// multiply-adds; and the room that they share with what serves in their place.
+// multiply-adds.
 #ifndef CANOPY_CONV_SPLIT_GEMM_ESTIMATES_H_
 #define CANOPY_CONV_SPLIT_GEMM_ESTIMATES_H_
-
-#include <algorithm>
-#include <cstdint>
-
-#include "plan/workspace_ledger.h"
 
 namespace canopy::conv::split_gemm {
 
@@ -25,13 +20,6 @@ inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
 inline constexpr double kWorkAResult = 1.8;
 inline constexpr double kWorkAPhaseResult = 2.5;  // more, of several phases
 inline constexpr double kWorkAStep = 20e3;
-
-// One entry for two steps of which only one runs at a time.
-inline int BookRoom(const plan::WorkspaceLedger& one, const plan::WorkspaceLedger& other,
-                    plan::WorkspaceLedger* ledger) {
-  const bool overflowed = one.overflowed() || other.overflowed();
-  return ledger->Book("numbers in parts", overflowed ? -1 : std::max(one.total_bytes(), other.total_bytes()));
-}
 
 }  // namespace canopy::conv::split_gemm
 

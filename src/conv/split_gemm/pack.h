@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Panels packed from where their numbers stand, by way of a copy where those must be converted.
+// Panels packed from where their numbers stand, by way of a copy where those must be converted, and requests for these.
 #ifndef CANOPY_CONV_SPLIT_GEMM_PACK_H_
 #define CANOPY_CONV_SPLIT_GEMM_PACK_H_
 
@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "conv/problem.h"
+#include "conv/split_gemm/blocks.h"
 #include "conv/tensor_lines.h"
 #include "kernels/split_gemm/contract.h"
 
@@ -46,6 +48,22 @@ inline uint32_t PackGrid(const LineReader& reader, const Grid& grid, kernels::Sp
     reader.FetchGrid(grid.offset, grid.term_step, grid.terms, grid.side_step, grid.sides, copy);
   }
   return across({copy, grid.sides, grid.terms, grid.sides, kOneBlock}, to);
+}
+
+// Whether channels lie side by side and pixels, pixel_step apart, do not: a line is a pixel then.
+inline bool ChannelLines(const Operand& operand, int64_t pixel_step) {
+  return operand.strides[1] == 1 && pixel_step != 1;
+}
+
+// Adds to the list what `count` segments are of lines first, first + 1, ..., the channels of a tensor.
+inline void AskForLines(const LineReader& reader, const Operand& operand, int64_t first, int64_t lines,
+                        const kernels::Segment* segments, int64_t count, int64_t apart, AskList* list) {
+  for (int64_t line = first; line < first + lines; ++line) {
+    for (int64_t s = 0; s < count; ++s) {
+      list->Add(reader.Address(line * operand.strides[1] + segments[s].source),
+                ((segments[s].count - 1) * apart + 1) * reader.element_bytes());
+    }
+  }
 }
 
 // Whether kernels read lines of elements so far apart in pieces.

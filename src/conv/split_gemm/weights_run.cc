@@ -56,17 +56,13 @@ class WeightsRun {
     return block;
   }
 
-  // A range of pixels of one tensor: `segments` of `scratch` are what it is in memory, and its pieces.
+  // A range of pixels of one tensor: `segments` of `scratch` are what it is in memory.
   struct Pixels {
     int64_t step, segments, count;
   };
   Pixels PixelsAt(const PixelMap& map, int64_t block, int64_t blocks, const JobScratch& scratch) const {
     const int64_t first = block * kSplitTerms, count = std::min(blocks * kSplitTerms, s_.pixels_ - first);
-    const int64_t segments = BuildSegments(map, first, count, scratch.segments);
-    if (map.element_step() == 1 || map.element_step() == kMostApart) {
-      CutIntoPieces(scratch.segments, segments, count, map.element_step(), scratch.pieces, scratch.first_piece);
-    }
-    return {map.element_step(), segments, count};
+    return {map.element_step(), BuildSegments(map, first, count, scratch.segments), count};
   }
 
   // Packs panels of up to 16 channels.
@@ -87,15 +83,19 @@ class WeightsRun {
   uint32_t Pack(const Channels& channels, const Pixels& pixels, const Packers& pack, const JobScratch& scratch,
                 float* to) const {
     const int64_t stride = channels.operand.strides[1];
-    const bool lines = WeightsStep::ChannelLines(channels.operand, pixels.step);
+    const bool lines = ChannelLines(channels.operand, pixels.step);
+    const bool pieces = !lines && ReadsPieces(channels.reader, pixels.step);
     if (lines) CopyChannels(channels, pixels, scratch);
+    if (pieces) {
+      CutIntoPieces(scratch.segments, pixels.segments, pixels.count, pixels.step, scratch.pieces, scratch.first_piece);
+    }
     uint32_t bits = 0;
     for (int64_t c = 0; c < channels.count; c += kSplitSide, to += channels.to_panel) {
       const int64_t count = std::min<int64_t>(kSplitSide, channels.count - c);
       const int64_t offset = (channels.first + c) * stride;
       if (lines) {
         bits |= pack.across({scratch.lines + c, channels.count, pixels.count, count, channels.to_block}, to);
-      } else if (ReadsPieces(channels.reader, pixels.step)) {
+      } else if (pieces) {
         const kernels::convert::Form form = channels.reader.form();
         bits |= pack.pieces(
             {form, channels.reader.Address(offset), stride, count, pixels.step,
@@ -158,13 +158,7 @@ class WeightsRun {
   void Ask(const LineReader& reader, const Operand& operand, const PixelMap& map, int64_t channel, int64_t channels,
            int64_t block, int64_t blocks, const JobScratch& scratch, AskList* list) const {
     const Pixels pixels = PixelsAt(map, block, blocks, scratch);
-    for (int64_t c = channel; c < channel + channels; ++c) {
-      for (int64_t s = 0; s < pixels.segments; ++s) {
-        const kernels::Segment& in = scratch.segments[s];
-        list->Add(reader.Address(c * operand.strides[1] + in.source),
-                  ((in.count - 1) * pixels.step + 1) * reader.element_bytes());
-      }
-    }
+    AskForLines(reader, operand, channel, channels, scratch.segments, pixels.segments, pixels.step, list);
   }
 
   void Job(int64_t index, int64_t stretch, JobScratch scratch) const {

@@ -12,7 +12,6 @@ namespace {
 using kernels::kSplitSide;
 using kernels::kSplitTerms;
 
-constexpr int64_t kEnoughJobs = 8;
 constexpr int64_t kLeastStretchBlocks = 4 * kBlocksAPass;  // less would be mostly sums
 constexpr int64_t kMostTapsTogether = 27;
 constexpr int64_t kMostSumsFloats = int64_t{1} << 20;
@@ -35,6 +34,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
                    g.groups * std::max<int64_t>(1, std::min(kEnoughJobs, blocks_ / kLeastStretchBlocks)));
   ChooseStretches(g.groups);
   losses_handle_ = ledger_.Book("what parts cannot express", sizeof(Losses));
+  // Those of all panels of a job are copied together.
   const bool channel_lines =
       ChannelLines(problem.output, problem.output.strides[4]) || ChannelLines(problem.input, problem.input.strides[4]);
   const int64_t line = std::max(kTermsAPass, cut_.lane_panels * kSplitSide);

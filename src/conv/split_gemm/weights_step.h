@@ -28,10 +28,6 @@ class WeightsStep : public Step {
 
   void ChooseStretches(int64_t groups);
   double Estimate(const ConvProblem& problem) const;
-  // Channels lie side by side, and pixels do not: those of all panels of a job are copied together.
-  static bool ChannelLines(const Operand& operand, int64_t pixel_step) {
-    return operand.strides[1] == 1 && pixel_step != 1;
-  }
   int64_t RowBlocks() const { return base::CeilDiv(row_panels_, cut_.row_panels); }
   int64_t LaneBlocks() const { return base::CeilDiv(lane_panels_, cut_.lane_panels); }
 
