@@ -69,6 +69,27 @@ Extent3 DataLister::PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const
   return count;
 }
 
+// Where the tiles of each kind begin in the lists. In this order those that share no bit with some kind adjoin.
+std::array<int64_t, Tiling::kKinds> DataLister::StartKinds(const Box& box, int last, const DataScratch& scratch) const {
+  constexpr std::array<int, Tiling::kKinds> kOrder{2, 0, 1, 3};
+  std::array<int64_t, Tiling::kKinds> counts{}, first{};
+  ForEach({box.count[1], box.count[2], box.count[3]},
+          [&](int64_t d, int64_t h, int64_t w) { counts[KindOf(box, last, {d, h, w})] += box.count[0]; });
+  auto& without = scratch.listed->tiles_without;
+  without = {};
+  int64_t tiles = 0;
+  for (const int kind : kOrder) {
+    first[kind] = tiles;
+    for (int bits = 0; bits < Tiling::kKinds; ++bits) {
+      if ((kind & bits) != 0 || counts[kind] == 0) continue;
+      if (without[bits].count == 0) without[bits].first = tiles;
+      without[bits].count += counts[kind];
+    }
+    tiles += counts[kind];
+  }
+  return first;
+}
+
 void DataLister::Windows(const Box& box, const packing::SlabShape& shape, const DataScratch& scratch) const {
   const auto& axes = t_.axes;
   Extent3 first;  // of the first window, in the slab
@@ -118,18 +139,14 @@ void DataLister::Tiles(const Box& box, int64_t lanes, const DataScratch& scratch
                                        first[2],     results[0],   results[1],   results[2],   lanes,    last};
   if (scratch.listed->tiles == key) return;
   scratch.listed->tiles = key;
-  scratch.listed->rows = {};
-  int64_t tile = 0;
+  std::array<int64_t, Tiling::kKinds> next = StartKinds(box, last, scratch);
   for (int64_t n = 0; n < box.count[0]; ++n) {
     ForEach({box.count[1], box.count[2], box.count[3]}, [&](int64_t d, int64_t h, int64_t w) {
       const int kind = KindOf(box, last, {d, h, w});
+      const int64_t tile = next[kind]++;
       scratch.tile_kinds[tile] = kind;
-      for (int without = 0; without < Tiling::kKinds; ++without) {
-        if ((kind & without) != 0) continue;
-        const int64_t row = scratch.listed->rows[without]++;
-        scratch.row_offsets[without][row] = Window(box, n, d, h, w) * s_.padded_sources_;
-        scratch.sum_offsets[without][row] = tile * lanes;
-      }
+      scratch.row_offsets[tile] = Window(box, n, d, h, w) * s_.padded_sources_;
+      scratch.sum_offsets[tile] = tile * lanes;
       for (int64_t phase = 0; phase < t_.phases(); ++phase) {
         const Extent3 at = t_.PhaseAt(phase);
         int64_t* offsets = scratch.tile_offsets + (phase * box.positions() + tile) * t_.tile();
@@ -143,7 +160,6 @@ void DataLister::Tiles(const Box& box, int64_t lanes, const DataScratch& scratch
           offsets = line.List(x, x_step, pixels[2], offsets);
         });
       }
-      ++tile;
     });
   }
 }

@@ -3,6 +3,7 @@
 #ifndef CANOPY_CONV_WINOGRAD_DATA_LISTER_H_
 #define CANOPY_CONV_WINOGRAD_DATA_LISTER_H_
 
+#include <array>
 #include <cstdint>
 
 #include "conv/packing/boxes.h"
@@ -43,6 +44,7 @@ class DataLister {
   int LastTiles(const packing::Box& box) const;
   // The kind of tile to which a window of the box, or its tile, belongs.
   int KindOf(const packing::Box& box, int last, const Extent3& window) const;
+  std::array<int64_t, Tiling::kKinds> StartKinds(const packing::Box& box, int last, const DataScratch& scratch) const;
   Extent3 PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const) const;
 
   const DataStep& s_;

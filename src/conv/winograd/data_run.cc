@@ -253,11 +253,11 @@ class DataRun {
                 const DataScratch& scratch) const {
     const auto& axes = t_.axes;
     const int64_t first = product.first, point = product.point;
-    const int without = without_[point];
-    const int64_t rows = scratch.listed->rows[without], *row_offsets = scratch.row_offsets[without];
+    const TileRange range = scratch.listed->tiles_without[without_[point]];
+    const int64_t *row_offsets = scratch.row_offsets + range.first, *sum_offsets = scratch.sum_offsets + range.first;
     if (product_ != nullptr) {
-      return product_(windows + point * s_.window_step(), chunk_kernels, row_offsets, rows,
-                      scratch.sums + point * s_.sum_step());
+      return product_(windows + point * s_.window_step(), chunk_kernels, row_offsets, range.count,
+                      scratch.sums + point * s_.sum_step() + sum_offsets[0]);
     }
     const kernels::GatherTiles& tiles = s_.panels_.tiles(product.panel, 0);
     const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - first);
@@ -287,13 +287,13 @@ class DataRun {
     operands.ahead_step = kLineBytes;
     operands.ahead_terms = std::max<int64_t>(1, sources * int64_t{sizeof(float)} / kLineBytes);
     operands.ahead_row = s_.padded_sources_ * int64_t{sizeof(float)};
-    const packing::RowPanels panels(rows, tiles.most_rows);
+    const packing::RowPanels panels(range.count, tiles.most_rows);
     for (int64_t p = 0; p < panels.count(); p += operands.panels) {
       const int64_t begin = panels.first(p), count = panels.rows(p);
       operands.panels = panels.Alike(p);
       operands.offsets_panel = count;
       operands.row_offsets = row_offsets + begin;
-      operands.result_offsets = scratch.sum_offsets[without] + begin;
+      operands.result_offsets = sum_offsets + begin;
       operands.ahead = operands.a + next + runs[0].a + row_offsets[begin];
       operands.ahead_panel = count * operands.ahead_row;
       (next > 0 ? tiles.scattered_ahead : tiles.scattered)[count](operands, first > 0);

@@ -360,10 +360,8 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.tile_offsets = carver.Take<int64_t>(tiling_.phases() * tiles * tiling_.tile());
   scratch.window_kinds = carver.Take<int64_t>(windows(box));
   scratch.tile_kinds = carver.Take<int64_t>(tiles);
-  for (int kind = 0; kind < Tiling::kKinds; ++kind) {
-    scratch.row_offsets[kind] = carver.Take<int64_t>(tiles);
-    scratch.sum_offsets[kind] = carver.Take<int64_t>(tiles);
-  }
+  scratch.row_offsets = carver.Take<int64_t>(tiles);
+  scratch.sum_offsets = carver.Take<int64_t>(tiles);
   scratch.listed = carver.Take<DataLists>(1);
   // Where windows are of several jobs, all are transformed before the first is multiplied: its memory is the slab's.
   packing::Carver slab(carver);

@@ -37,9 +37,14 @@ inline constexpr int64_t kSlabChannels = 64;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
 
+// Tiles of a box, in the order of its lists.
+struct TileRange {
+  int64_t first, count;
+};
+
 // For which boxes the lists of offsets in a thread's working memory are.
 struct DataLists {
-  std::array<int64_t, Tiling::kKinds> rows;  // in the lists of rows
+  std::array<TileRange, Tiling::kKinds> tiles_without;  // any bit of a kind
   std::array<int64_t, 11> windows;
   std::array<int64_t, 12> tiles;
 };
@@ -56,11 +61,11 @@ struct DataScratch {
   packing::SlabScratch lines;
   int64_t* weight_offsets;
   int64_t* window_offsets;  // [window][its pixel] in the slab
-  int64_t* tile_offsets;    // [phase][tile][its result]
+  // Tiles are listed kind by kind, so that those that have numbers at a point follow one another.
+  int64_t* tile_offsets;  // [phase][tile][its result]
   int64_t* window_kinds;    // Tiling::kKinds
   int64_t* tile_kinds;
-  // Of the tiles that share no bit with each of the kinds.
-  std::array<int64_t*, Tiling::kKinds> row_offsets, sum_offsets;
+  int64_t *row_offsets, *sum_offsets;  // of a tile's first window, and of its sums
   DataLists* listed;
 };
 

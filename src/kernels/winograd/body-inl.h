@@ -128,7 +128,7 @@ HWY_INLINE void MultiplyRows(const WinogradVec* HWY_RESTRICT kernel, const float
     for (int r = 0; r < kRows; ++r) row_sums[r] = hn::MulAdd(hn::Set(d, rows[r][k]), kernel[k], row_sums[r]);
   }
 #pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) hn::StoreU(row_sums[r], d, sums + offsets[r]);
+  for (int r = 0; r < kRows; ++r) hn::StoreU(row_sums[r], d, sums + r * kWinogradLanes);
 }
 
 inline void MultiplyByKernelInRegisters(const float* HWY_RESTRICT windows, const float* HWY_RESTRICT numbers,
@@ -138,8 +138,8 @@ inline void MultiplyByKernelInRegisters(const float* HWY_RESTRICT windows, const
 #pragma GCC unroll 16
   for (int k = 0; k < kWinogradLanes; ++k) kernel[k] = hn::LoadU(WinogradTag(), numbers + k * kWinogradLanes);
   int64_t r = 0;
-  for (; r + kRows <= rows; r += kRows) MultiplyRows<kRows>(kernel, windows, offsets + r, sums);
-  for (; r < rows; ++r) MultiplyRows<1>(kernel, windows, offsets + r, sums);
+  for (; r + kRows <= rows; r += kRows) MultiplyRows<kRows>(kernel, windows, offsets + r, sums + r * kWinogradLanes);
+  for (; r < rows; ++r) MultiplyRows<1>(kernel, windows, offsets + r, sums + r * kWinogradLanes);
 }
 
 inline WinogradProductFn WinogradProductOfTarget() {

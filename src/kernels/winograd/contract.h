@@ -36,7 +36,7 @@ using WinogradInFn = void (*)(const float* tile, const int64_t* offsets, int64_t
 using WinogradOutFn = void (*)(const float* points, int64_t step, int64_t count, float* tile, const int64_t* offsets);
 
 // A point's product where a kernel's numbers fit the registers: kWinogradLanes source and as many result channels.
-//   sums[offsets[r] + l] = sum over k of windows[offsets[r] + k] * kernel[k * kWinogradLanes + l]
+//   sums[r * kWinogradLanes + l] = sum over k of windows[offsets[r] + k] * kernel[k * kWinogradLanes + l]
 // for 0 <= r < rows and 0 <= k, l < kWinogradLanes, with one fused multiply-add a term in the order of k, from 0 on.
 using WinogradProductFn = void (*)(const float* windows, const float* kernel, const int64_t* offsets, int64_t rows,
                                    float* sums);
