@@ -2,14 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 
 #include "base/checked_math.h"
-#include "conv/elements.h"
 #include "conv/packing/row_panels.h"
-#include "conv/packing/store.h"
+#include "conv/winograd/data_boxes.h"
 #include "conv/winograd/data_kernels.h"
-#include "conv/winograd/data_lister.h"
 #include "conv/winograd/data_step.h"
 #include "exec/pool.h"
 
@@ -30,17 +27,14 @@ class DataRun {
           void* workspace)
       : s_(step),
         t_(step.tiling_),
-        lists_(step),
         p_(problem),
-        b_(buffers),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
         kernels_(s_.kernels_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.kernels_handle_)) : nullptr),
         windows_(s_.batch_boxes_ > 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.windows_handle_)) : nullptr),
         product_(s_.small() ? kernels::WinogradProduct() : nullptr),
         found_(*static_cast<int32_t*>(ledger.Fetch(workspace, s_.found_handle_))),
+        boxes_(step, problem, buffers),
         kernel_maker_(step, problem, buffers),
-        source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
-        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
         serial_(s_.work_ < kSerialWork) {}
 
   // Whether every result is finite.
@@ -89,54 +83,14 @@ class DataRun {
     const int64_t chunks = base::CeilDiv(s_.source_channels_, kWindowChunk), groups = p_.geometry.groups;
     exec::ParallelFor(groups * count * chunks, serial_, [&](int64_t index, int worker) {
       const int64_t group = index / chunks / count, box = index / chunks % count, c = index % chunks * kWindowChunk;
-      TransformBox(group, s_.boxes_.At(first + box), c, std::min(s_.source_channels_, c + kWindowChunk),
-                   Scratch(worker), WindowsOf(group, box));
+      boxes_.TransformBox(group, s_.boxes_.At(first + box), c, std::min(s_.source_channels_, c + kWindowChunk),
+                          Scratch(worker), WindowsOf(group, box));
     });
   }
 
   float* WindowsOf(int64_t group, int64_t box) const {
     return windows_ + (group * s_.batch_boxes_ + box) * s_.window_floats();
   }
-
-  packing::SlabShape ShapeOf(const Box& box) const {
-    packing::SlabShape shape;
-    shape.first_image = box.first[0];
-    shape.images = box.count[0];
-    shape.panel = s_.slab_channels();
-    for (int axis = 0; axis < 3; ++axis) {
-      // Just what some result meets: the rest of a window would be rounded into results all the same.
-      const AxisTiling& along = t_.axes[axis];
-      const int64_t results = box.first[axis + 1] * along.tile, count = box.count[axis + 1] * along.tile;
-      const int64_t begin = results * along.stride + s_.shift_[axis], size = s_.source_size_[axis];
-      const int64_t end = begin + along.Reach(std::min(count, s_.phase_size_[axis] - results));
-      const int64_t low = std::clamp<int64_t>(begin, 0, size);
-      shape.axes[axis] = {low, 1, std::max<int64_t>(0, std::min(end, size) - low)};
-    }
-    return shape;
-  }
-
-  // Source channels [begin, end) of the group.
-  void TransformBox(int64_t group, const Box& box, int64_t begin, int64_t end, const DataScratch& scratch,
-                    float* windows) const {
-    packing::SlabShape shape = ShapeOf(box);
-    lists_.Windows(box, shape, scratch);
-    std::memset(scratch.slab, 0, static_cast<size_t>(shape.panel) * sizeof(float));
-    std::array<kernels::WinogradInFn, Tiling::kKinds> transforms;
-    for (int kind = 0; kind < Tiling::kKinds; ++kind) transforms[kind] = t_.window_in(kind);
-    for (int64_t c = begin; c < end; c += kSlabChannels) {
-      shape.first_channel = group * s_.source_channels_ + c;
-      shape.channels = std::min(kSlabChannels, end - c);
-      packing::LoadSlab(source_, s_.source_, shape, scratch.lines, scratch.slab + shape.panel);
-      const int64_t lanes = base::RoundUp(shape.channels, kernels::kWinogradLanes);
-      for (int64_t window = 0; window < s_.windows(box.count); ++window) {
-        transforms[scratch.window_kinds[window]](scratch.slab, scratch.window_offsets + window * t_.window(), lanes,
-                                                 windows + window * s_.padded_sources_ + c, s_.window_step());
-      }
-    }
-  }
-
-  // Depths (axis 0), rows (1) or columns (2) of the box's results.
-  int64_t Results(const Box& box, int axis) const { return s_.Results(box, axis).count; }
 
   // All channels box by box.
   void ComputeBoxes(const plan::WorkspaceLedger& ledger, void* workspace) const {
@@ -158,7 +112,7 @@ class DataRun {
           few ? s_.boxes_.AtByPlace(index / images / groups * images + index % images) : s_.boxes_.At(index % boxes);
       const DataScratch scratch = Scratch(worker);
       const float* kernels = all_kernels.Of(worker);
-      TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
+      boxes_.TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
       for (int64_t panel = 0; panel < panels; ++panel) {
         ComputePanel(group, panel, box, scratch.windows, kernels + (group * panels + panel) * s_.unit_floats(),
                      scratch);
@@ -195,7 +149,7 @@ class DataRun {
   void ComputePanel(int64_t group, int64_t panel, const Box& box, const float* windows, const float* panel_kernels,
                     const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    lists_.Tiles(box, lanes, scratch);
+    boxes_.lists().Tiles(box, lanes, scratch);
     for (int64_t phase = 0; phase < t_.phases(); ++phase, panel_kernels += s_.kernel_floats()) {
       for (int64_t point = 0; point < t_.points(); ++point) {
         for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
@@ -205,7 +159,7 @@ class DataRun {
       }
       TransformBack(panel, phase, box, scratch);
     }
-    FinishPanel(group, panel, box, scratch);
+    Finish(group, panel, box, scratch);
   }
 
   // One panel of all tiles in a job, which transforms the kernels chunk by chunk itself.
@@ -215,7 +169,7 @@ class DataRun {
     exec::ParallelFor(s_.units(p_.geometry), serial_, [&](int64_t unit, int worker) {
       const int64_t group = unit / panels, panel = unit % panels;
       const DataScratch scratch = Scratch(worker);
-      lists_.Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
+      boxes_.lists().Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
       const bool once = s_.packed_chunks() > 1;  // for all phases
       for (int64_t k = 0; once && k < s_.source_channels_; k += kKernelChunk) {
         kernel_maker_.Pack(unit, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
@@ -240,7 +194,7 @@ class DataRun {
         }
         TransformBack(panel, phase, box, scratch);
       }
-      FinishPanel(group, panel, box, scratch);
+      Finish(group, panel, box, scratch);
     });
   }
 
@@ -272,7 +226,7 @@ class DataRun {
           axes[2].Vanishes(w, phase[2], at[2])) {
         return;
       }
-      const int64_t window = lists_.Window(box, 0, d * step[0], h * step[1], w * step[2]);
+      const int64_t window = boxes_.lists().Window(box, 0, d * step[0], h * step[1], w * step[2]);
       runs[count++] = {window * s_.padded_sources_ + first, kernel, sources};
     });
     kernels::GatherOperands operands{};
@@ -300,71 +254,28 @@ class DataRun {
     }
   }
 
-  // From the sums to results.
   void TransformBack(int64_t panel, int64_t phase, const Box& box, const DataScratch& scratch) const {
     const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    std::array<kernels::WinogradOutFn, Tiling::kKinds> transforms;
-    for (int kind = 0; kind < Tiling::kKinds; ++kind) transforms[kind] = t_.result_out(kind);
-    const int64_t* offsets = scratch.tile_offsets + phase * box.positions() * t_.tile();
-    for (int64_t tile = 0; tile < box.positions(); ++tile, offsets += t_.tile()) {
-      transforms[scratch.tile_kinds[tile]](scratch.sums + tile * lanes, s_.sum_step(), lanes, scratch.tiles, offsets);
-    }
+    boxes_.TransformBack(panel, phase, box, {scratch.sums, lanes, s_.sum_step()}, scratch);
   }
 
-  // From there to the tensor.
-  void FinishPanel(int64_t group, int64_t panel, const Box& box, const DataScratch& scratch) const {
-    const int64_t lanes = s_.panels_.tiles(panel, 0).lanes;
-    const int64_t positions = box.count[0] * Results(box, 0) * Results(box, 1) * Results(box, 2);
-    float* results = scratch.tiles + lanes;
-    const int64_t first = group * s_.result_channels_ + s_.panels_.first(panel), channels = s_.panels_.channels(panel);
-    if (kernels::Lines().any_nonfinite(results, positions * lanes)) {
+  void Finish(int64_t group, int64_t panel, const Box& box, const DataScratch& scratch) const {
+    if (!boxes_.FinishPanel(group, panel, box, scratch)) {
       std::atomic_ref<int32_t>(found_).store(1, std::memory_order_relaxed);
-    }
-    if (p_.has_bias) AddBias(first, channels, positions, lanes, results, scratch.bias);
-    Store(first, channels, box, lanes, results, scratch);
-  }
-
-  void AddBias(int64_t first, int64_t channels, int64_t positions, int64_t lanes, float* results, float* bias) const {
-    for (int64_t c = 0; c < channels; ++c) bias[c] = LoadBias(p_, b_, first + c);
-    for (int64_t position = 0; position < positions; ++position) {
-      for (int64_t c = 0; c < channels; ++c) results[position * lanes + c] += bias[c];
-    }
-  }
-
-  void Store(int64_t first, int64_t channels, const Box& box, int64_t lanes, const float* results,
-             const DataScratch& scratch) const {
-    const auto& strides = s_.result_.strides;
-    // Whole rows that follow one another in memory are one line.
-    int64_t rows = Results(box, 1), row = Results(box, 2);
-    if (strides[3] == row * strides[4]) {
-      row *= rows;
-      rows = 1;
-    }
-    int64_t origin = first * strides[1] + box.first[0] * strides[0];
-    for (int axis = 0; axis < 3; ++axis) origin += s_.Results(box, axis).begin * strides[2 + axis];
-    for (int64_t n = 0; n < box.count[0]; ++n) {
-      ForEach({Results(box, 0), rows, 1}, [&](int64_t d, int64_t h, int64_t) {
-        const int64_t offset = origin + n * strides[0] + d * strides[2] + h * strides[3];
-        packing::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines, results);
-        results += row * lanes;
-      });
     }
   }
 
   const DataStep& s_;
   const Tiling& t_;
-  DataLister lists_;
   const ConvProblem& p_;
-  const Buffers& b_;
   plan::Shares scratch_;
   float* kernels_;                                         // of some units at once, or nullptr
   float* windows_;                                         // of some boxes, or nullptr: each job has its own
   std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
   kernels::WinogradProductFn product_;                     // or nullptr: tiles of the panel
   int32_t& found_;
+  DataBoxes boxes_;
   DataKernels kernel_maker_;
-  LineReader source_;
-  LineWriter result_;
   bool serial_;
 };
 

@@ -21,22 +21,10 @@ using base::RoundUp;
 constexpr int64_t kTerms = 64, kTermsOfLines = 128;
 constexpr int64_t kTiles = 64;          // of a box: what a point's kernels, once in the L1, are worth
 constexpr int64_t kTilesOfTerms = 128;  // neighbours share windows
-constexpr int64_t kTilesOfLines = 256, kFewTilesOfLines = 64;
+constexpr int64_t kTilesOfLines = 256;
 constexpr int64_t kLeastTilesOfALine = 2;               // of a box: neighbours share pixels
 constexpr int64_t kLineWindowBytes = int64_t{3} << 20;  // of a box
 constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: small planes have windows for each term
-constexpr int64_t kBoxesAThread = 4;
-constexpr int64_t kTilesOfABox = 8;  // as long as reading kernels again takes
-constexpr int64_t kStepOfTiles = 4;
-constexpr int64_t kLeastTiles = 16;                 // where the workspace is short, or threads would wait
-constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
-constexpr int64_t kManySums = 200 * 36;             // likewise, next to little else
-constexpr double kSmallKernelShare = 0.1;           // of the work, that kernels are which each job transforms
-constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
-constexpr int64_t kNearKernelBytes = int64_t{8} << 20;
-constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
-constexpr double kSharedPart = 0.15;                // of the tensors' bytes
-constexpr int64_t kThreadBytes = int64_t{8} << 20;  // more for each thread but the first, its scratch too
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
@@ -177,116 +165,6 @@ packing::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const 
   std::array<int, 4> order{3, 2, 1, 0};
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return distance(a) < distance(b); });
   return packing::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, combs, least, order, most_tiles);
-}
-
-// Of all tiles, where one panel's sums for them stay in the L2.
-packing::Boxes DataStep::WholeBox(const Geometry& g) const { return MakeBoxes(g, kFewSums / tiling_.points()); }
-
-// For kernels and windows that are shared.
-int64_t DataStep::SharedBytes() const { return kSharedBytes + static_cast<int64_t>(kSharedPart * tensor_bytes_); }
-
-// So few that all their windows may be transformed first.
-bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {
-  return whole.count() == 1 && windows(whole.extent()) * WindowBytes(g) <= SharedBytes();
-}
-
-// Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
-bool DataStep::Fits(const Geometry& g) const {
-  const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
-  if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
-  return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes();
-}
-
-void DataStep::ChooseCut(const Geometry& g) {
-  const packing::Boxes whole = WholeBox(g);
-  const int64_t budget = SharedBytes();
-  const bool many_units = units(g) >= 2 * exec::ThreadCount();
-  if (FewTiles(g, whole) && many_units) {
-    boxes_ = whole;
-    block_units_ = 0;
-    batch_boxes_ = 1;
-    return;
-  }
-  ShareOut(g);
-  const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
-  const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
-  const int64_t enough = CeilDiv(2 * exec::ThreadCount(), std::max<int64_t>(1, boxes_.count()));
-  const bool room_for_all = units(g) <= (budget - window_floats() * int64_t{sizeof(float)}) / bytes;
-  block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
-  const bool all = block_units_ == units(g);
-  const bool several = boxes_.count() * g.groups >= std::max(2, exec::ThreadCount());
-  if (all && (several || boxes_.count() == 0)) {
-    // What all boxes read again leaves the L3 no room for else.
-    if (units(g) * bytes > kNearKernelBytes && many_units) TakeLargeBoxes(g, 0);
-    return;
-  }
-  // The units' kernels must fit, and the windows of enough boxes for every thread to have a panel of one.
-  const int64_t least = CeilDiv(exec::ThreadCount(), block_units_);
-  const auto bytes_now = [&] { return block_units_ * bytes + least * box_bytes_now(); };
-  for (int64_t tiles = MostTiles() - 8; tiles >= kLeastTiles && bytes_now() > budget; tiles -= 8) {
-    boxes_ = MakeBoxes(g, tiles);
-  }
-  // The windows of all boxes at best: kernels are transformed again for those that are left.
-  batch_boxes_ = 1;  // windows are not in the scratch
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
-  const int64_t more = (exec::ThreadCount() - 1) * std::max<int64_t>(0, kThreadBytes - scratch_bytes);
-  const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
-  batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
-  if (!many_units) return;
-  TakeLargeBoxes(g, CeilDiv(boxes_.count(), batch_boxes_));
-  const int64_t own = (budget + more - exec::ThreadCount() * bytes) / box_bytes_now();
-  if (block_units_ == 0 || exec::ThreadCount() == 1 || own < batch_boxes_) return;
-  own_units_ = true;
-  block_units_ = exec::ThreadCount();
-  batch_boxes_ = std::min(own, boxes_.count());
-}
-
-// Smaller boxes where the threads would wait for one another.
-void DataStep::ShareOut(const Geometry& g) {
-  const int64_t threads = exec::ThreadCount();
-  if (threads == 1 || work_ < kSerialWork || boxes_.count() == 0) return;
-  if (tiling_.transformed == 1) {
-    for (int64_t tiles = MostTiles() / 2;
-         tiles >= kFewTilesOfLines && boxes_.count() * g.groups < kBoxesAThread * threads; tiles /= 2) {
-      boxes_ = MakeBoxes(g, tiles);
-    }
-    return;
-  }
-  if (boxes_.count() * g.groups >= kBoxesAThread * threads) return;
-  // A job has all panels of a box where there are boxes enough.
-  const auto panels = [&](int64_t boxes) { return boxes * g.groups >= threads ? panels_.blocks() : 1; };
-  // In tiles of a panel, of the thread that has most to do; a further box reads its kernels again.
-  const auto longest = [&](const packing::Boxes& boxes) {
-    const int64_t together = panels(boxes.count());
-    return CeilDiv(boxes.count() * units(g) / together, threads) * together * (boxes.positions() + kTilesOfABox);
-  };
-  for (int64_t tiles = boxes_.positions() - kStepOfTiles; tiles >= kLeastTiles; tiles -= kStepOfTiles) {
-    const packing::Boxes smaller = MakeBoxes(g, tiles);
-    if (longest(smaller) < longest(boxes_)) boxes_ = smaller;
-  }
-}
-
-// One after another, for each of which every job transforms its kernels, chunk by chunk: if there is room for such as
-// are fewer than `passes`, in which kernels are transformed as it is, or else take little more work. No thread reads
-// then what another one has made but windows.
-void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
-  const packing::Boxes boxes = boxes_;
-  const int64_t block_units = block_units_, batch_boxes = batch_boxes_;
-  block_units_ = 0;
-  batch_boxes_ = 1;
-  for (int64_t tiles = kManySums / tiling_.points(); tiles >= kLeastTiles; tiles -= CeilDiv(tiles, kLeastTiles)) {
-    boxes_ = MakeBoxes(g, tiles);
-    const double kernels = KernelWork() * static_cast<double>(g.groups * boxes_.count());
-    if (boxes_.count() >= passes && kernels > kSmallKernelShare * work_) break;
-    int64_t scratch_bytes = 0;
-    ScratchAt(nullptr, &scratch_bytes);
-    const int64_t bytes = scratch_bytes + windows(boxes_.extent()) * WindowBytes(g);
-    if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes() + kThreadBytes - kSharedBytes) return;
-  }
-  boxes_ = boxes;
-  block_units_ = block_units;
-  batch_boxes_ = batch_boxes;
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {

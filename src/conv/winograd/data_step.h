@@ -36,6 +36,10 @@ namespace canopy::conv::winograd {
 inline constexpr int64_t kSlabChannels = 64;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
+// Of a box, where the workspace is short, or threads would wait.
+inline constexpr int64_t kLeastTiles = 16, kFewTilesOfLines = 64;
+// Workspace that each thread but the first adds, its scratch included.
+inline constexpr int64_t kThreadBytes = int64_t{8} << 20;
 
 // Tiles of a box, in the order of its lists.
 struct TileRange {
@@ -63,7 +67,7 @@ struct DataScratch {
   int64_t* window_offsets;  // [window][its pixel] in the slab
   // Tiles are listed kind by kind, so that those that have numbers at a point follow one another.
   int64_t* tile_offsets;  // [phase][tile][its result]
-  int64_t* window_kinds;    // Tiling::kKinds
+  int64_t* window_kinds;  // Tiling::kKinds
   int64_t* tile_kinds;
   int64_t *row_offsets, *sum_offsets;  // of a tile's first window, and of its sums
   DataLists* listed;
@@ -79,6 +83,7 @@ class DataStep : public Step {
   double Work() const override { return work_; }
 
  private:
+  friend class DataBoxes;
   friend class DataKernels;
   friend class DataRun;
   friend class DataLister;
