@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "conv/packing/cache_sets.h"
+
 namespace canopy::conv::packing {
 
 void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, const SlabScratch& scratch,
@@ -14,7 +16,9 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
     }
     return;
   }
-  const bool direct = writer.Direct(0, s.element_stride) != nullptr;
+  // Short lines, all in one set of the L1, would leave it before what else belongs into their lines of memory comes.
+  const bool scattered = s.count < kLine && CrowdASet(std::min(kLines, s.channels), s.channel_stride);
+  const bool direct = !scattered && writer.Direct(0, s.element_stride) != nullptr;
   for (int64_t c = 0; c < kLines; ++c) {
     scratch.offsets[c] = c * (direct ? s.channel_stride : kLine + kernels::kLineSlack);
   }
