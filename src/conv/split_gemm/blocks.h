@@ -4,12 +4,12 @@
 #define CANOPY_CONV_SPLIT_GEMM_BLOCKS_H_
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
 #include "conv/problem.h"
+#include "conv/split_gemm/losses.h"
 #include "kernels/lines/contract.h"
 #include "kernels/split_gemm/contract.h"
 #include "plan/workspace_ledger.h"
@@ -74,31 +74,6 @@ class ScratchLayout {
   int64_t rows_ = 0, lanes_ = 0, results_ = 0, deep_ = 0, lines_ = 0, segments_ = 0, pieces_ = 0, first_ = 0,
           asks_ = 0;  // floats
   int handle_ = -1;
-};
-
-// What a run has seen that its parts cannot express: kernels/split_gemm/contract.h.
-class Losses {
- public:
-  void AddRows(uint32_t bits) { Add(bits, &rows_); }
-  void AddLanes(uint32_t bits) { Add(bits, &lanes_); }
-  void AddResults(const float* results, int64_t count) {
-    if (kernels::Lines().any_nonfinite(results, count)) nonfinite_.store(true, std::memory_order_relaxed);
-  }
-
-  bool None() const {
-    return !nonfinite_.load(std::memory_order_relaxed) && !AllTiny(rows_.load(std::memory_order_relaxed)) &&
-           !AllTiny(lanes_.load(std::memory_order_relaxed));
-  }
-
- private:
-  static void Add(uint32_t bits, std::atomic<uint32_t>* to) {
-    if ((bits & ~to->load(std::memory_order_relaxed)) != 0) to->fetch_or(bits, std::memory_order_relaxed);
-  }
-  // Some number is not 0, but all are below 2^-95. One that is above outweighs what the others lose.
-  static bool AllTiny(uint32_t bits) { return (bits & 0x7fffffff) != 0 && (bits & 0x70000000) == 0; }
-
-  std::atomic<uint32_t> rows_{0}, lanes_{0};
-  std::atomic<bool> nonfinite_{false};
 };
 
 struct JobRange {

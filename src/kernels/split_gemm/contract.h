@@ -40,6 +40,15 @@ struct SplitLines {
 };
 using SplitPackFn = uint32_t (*)(const SplitLines& lines, float* to);
 
+// Packs a panel of up to 16 rows, each `length` terms from from + offsets[row] on, likewise.
+struct SplitRows {
+  const float* from;
+  const int64_t* offsets;
+  int64_t count, length;
+  int64_t to_step;
+};
+using SplitPackRowsFn = uint32_t (*)(const SplitRows& rows, float* to);
+
 // Numbers of a line that stand in pieces, 16 at a time: bit i of a piece's `numbers` says that number i is element
 // from + i * apart of every line, with the same `from` for all lines. A number in no piece is 0.
 struct SplitPiece {
@@ -86,6 +95,7 @@ using SplitMultiplyFn = void (*)(const SplitOperands& operands, bool accumulate)
 
 struct SplitKernels {
   SplitPackFn rows_along, rows_across, lanes_along, lanes_across;
+  SplitPackRowsFn rows_at;
   SplitPackPiecesFn pieces_of_rows_along, pieces_of_lanes_along, pieces_of_lanes_across;
   SplitMultiplyFn multiply;
 };

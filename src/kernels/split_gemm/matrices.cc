@@ -119,6 +119,27 @@ uint32_t Pack(const SplitLines& lines, float* to) {
   return static_cast<uint32_t>(_mm512_reduce_or_epi32(bits));
 }
 
+// Rows wherever they are.
+template <int kParts>
+uint32_t PackRows(const SplitRows& rows, float* to) {
+  __m512i bits = _mm512_setzero_si512();
+  for (int64_t term = 0; term < rows.length; term += kSplitTerms, to += rows.to_step) {
+    const __mmask16 low = First(std::min<int64_t>(rows.length - term, kSide)),
+                    high = First(std::clamp<int64_t>(rows.length - term - kSide, 0, kSide));
+    for (int64_t i = 0; i < kSide; ++i) {
+      __m512 x = _mm512_setzero_ps(), y = x;
+      if (i < rows.count) {
+        const float* from = rows.from + rows.offsets[i] + term;
+        x = _mm512_maskz_loadu_ps(low, from);
+        y = _mm512_maskz_loadu_ps(high, from + kSide);
+      }
+      bits = _mm512_ternarylogic_epi32(bits, _mm512_castps_si512(x), _mm512_castps_si512(y), 0xfe);
+      SplitPair<kParts>(x, y, to + i * kLanes);
+    }
+  }
+  return static_cast<uint32_t>(_mm512_reduce_or_epi32(bits));
+}
+
 using convert::Form;
 
 // 16 elements of one line, those that `numbers` has; every second one is picked out of two vectors.
@@ -314,10 +335,10 @@ void Multiply(const SplitOperands& o, bool accumulate) {
 }
 
 template <int kParts>
-constexpr SplitKernels kKernels = {&Pack<kParts, true, false>,        &Pack<kParts, false, true>,
-                                   &Pack<kParts, true, true>,         &Pack<kParts, false, false>,
-                                   &PackPieces<Along<false>, kParts>, &PackPieces<Along<true>, kParts>,
-                                   &PackPieces<Across, kParts>,       &Multiply<kParts>};
+constexpr SplitKernels kKernels = {
+    &Pack<kParts, true, false>,       &Pack<kParts, false, true>,  &Pack<kParts, true, true>,
+    &Pack<kParts, false, false>,      &PackRows<kParts>,           &PackPieces<Along<false>, kParts>,
+    &PackPieces<Along<true>, kParts>, &PackPieces<Across, kParts>, &Multiply<kParts>};
 
 }  // namespace
 }  // namespace canopy::kernels

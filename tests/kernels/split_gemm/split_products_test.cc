@@ -185,6 +185,36 @@ TEST(SplitProductsTest, PartsAreTheNumber) {
   base::ReleaseMatrixTiles();
 }
 
+// Rows that stand anywhere are packed like rows side by side.
+TEST(SplitProductsTest, RowsMayStandAnywhere) {
+  if (SplitGemm(3) == nullptr) GTEST_SKIP() << "the processor has no matrix unit";
+  std::mt19937 random(8);
+  std::uniform_real_distribution<float> real(-1, 1);
+  for (int parts = 2; parts <= 3; ++parts) {
+    const SplitKernels& kernels = *SplitGemm(parts);
+    const int64_t panel = SplitBlockFloats(parts);
+    for (int round = 0; round < 60; ++round) {
+      const int64_t count = 1 + random() % kSplitSide, length = 1 + random() % (3 * kSplitTerms);
+      const int64_t blocks = (length + kSplitTerms - 1) / kSplitTerms, step = panel * (1 + random() % 2);
+      std::vector<float> lines(static_cast<size_t>(kSplitSide * length)), beside;
+      std::vector<int64_t> offsets;
+      for (float& x : lines) x = real(random);
+      for (int64_t r = 0; r < count; ++r) {
+        offsets.push_back(static_cast<int64_t>(random() % kSplitSide) * length);
+        beside.insert(beside.end(), lines.begin() + offsets.back(), lines.begin() + offsets.back() + length);
+      }
+      Packed packed(blocks * step), expected(blocks * step);
+      const uint32_t bits = kernels.rows_at({lines.data(), offsets.data(), count, length, step}, packed.at());
+      EXPECT_EQ(bits, kernels.rows_along({beside.data(), length, count, length, step}, expected.at()));
+      for (int64_t block = 0; block < blocks; ++block) {
+        const float *at = packed.at() + block * step, *as = expected.at() + block * step;
+        EXPECT_EQ(std::memcmp(at, as, static_cast<size_t>(panel) * sizeof(float)), 0)
+            << count << " rows of " << length << ", block " << block;
+      }
+    }
+  }
+}
+
 // What is not finite, or BF16 has no room for, leaves a NaN in the sum.
 TEST(SplitProductsTest, WhatPartsCannotExpressIsSeen) {
   if (SplitGemm(3) == nullptr) GTEST_SKIP() << "the processor has no matrix unit";
