@@ -22,6 +22,9 @@ constexpr int64_t kNearKernelBytes = int64_t{8} << 20;
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
 
+// Of a box, where numbers are in parts.
+constexpr int64_t kMostTilesInParts = 512, kFewestSumsInParts = 28 * 36, kStepInParts = 8;
+
 }  // namespace
 
 // Of all tiles, where one panel's sums for them stay in the L2.
@@ -38,11 +41,42 @@ bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {
 // Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
 bool DataStep::Fits(const Geometry& g) const {
   const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
+  if (in_parts()) return bytes <= SharedBytes();
   if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
   return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes();
 }
 
+// The cheapest boxes, and as many kernels at once as there is room for beside them. Nothing depends on the threads.
+void DataStep::CutForParts(const Geometry& g) {
+  batch_boxes_ = 0;
+  packing::Boxes best;
+  int64_t best_units = 0;
+  double least = 0;
+  for (int64_t tiles = kMostTilesInParts; tiles >= kFewestSumsInParts / tiling_.points();
+       tiles -= CeilDiv(tiles, kStepInParts)) {
+    TakeForParts(g, tiles);
+    const double work = EstimateWork(g);
+    if (best_units > 0 && work >= least) continue;
+    best = boxes_;
+    best_units = block_units_;
+    least = work;
+  }
+  boxes_ = best;
+  block_units_ = best_units;
+}
+
+void DataStep::TakeForParts(const Geometry& g, int64_t tiles) {
+  boxes_ = MakeBoxes(g, tiles);
+  block_units_ = units(g);
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  const int64_t room = SharedBytes() + kThreadBytes - kSharedBytes - scratch_bytes;
+  const int64_t most = std::clamp<int64_t>(room / (unit_floats() * int64_t{sizeof(float)}), 1, units(g));
+  block_units_ = CeilDiv(units(g), CeilDiv(units(g), most));
+}
+
 void DataStep::ChooseCut(const Geometry& g) {
+  if (in_parts()) return ShareOutInParts(g);
   const packing::Boxes whole = WholeBox(g);
   const int64_t budget = SharedBytes();
   const bool many_units = units(g) >= 2 * exec::ThreadCount();
@@ -85,6 +119,26 @@ void DataStep::ChooseCut(const Geometry& g) {
   own_units_ = true;
   block_units_ = exec::ThreadCount();
   batch_boxes_ = std::min(own, boxes_.count());
+}
+
+// Smaller boxes, if the thread that has most to do has less then.
+void DataStep::ShareOutInParts(const Geometry& g) {
+  const int64_t threads = exec::ThreadCount();
+  if (threads == 1 || work_ < kSerialWork || boxes_.count() == 0) return;
+  const auto longest = [&] {
+    const int64_t jobs = boxes_.count() * g.groups;
+    return EstimateWork(g) * static_cast<double>(CeilDiv(jobs, threads)) / static_cast<double>(jobs);
+  };
+  packing::Boxes best = boxes_;
+  double least = longest();
+  for (int64_t tiles = boxes_.positions() - 1; tiles >= kFewestSumsInParts / tiling_.points();
+       tiles -= CeilDiv(tiles, kStepInParts)) {
+    boxes_ = MakeBoxes(g, tiles);
+    if (longest() >= least) continue;
+    best = boxes_;
+    least = longest();
+  }
+  boxes_ = best;
 }
 
 // Smaller boxes where the threads would wait for one another.

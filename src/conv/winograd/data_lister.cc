@@ -73,8 +73,9 @@ Extent3 DataLister::PixelsOf(int kind, int64_t (AxisTiling::*pixels)(bool) const
 std::array<int64_t, Tiling::kKinds> DataLister::StartKinds(const Box& box, int last, const DataScratch& scratch) const {
   constexpr std::array<int, Tiling::kKinds> kOrder{2, 0, 1, 3};
   std::array<int64_t, Tiling::kKinds> counts{}, first{};
-  ForEach({box.count[1], box.count[2], box.count[3]},
-          [&](int64_t d, int64_t h, int64_t w) { counts[KindOf(box, last, {d, h, w})] += box.count[0]; });
+  ForEach({box.count[1], box.count[2], box.count[3]}, [&](int64_t d, int64_t h, int64_t w) {
+    counts[KindOf(box, last, {d, h, w})] += box.count[0];
+  });
   auto& without = scratch.listed->tiles_without;
   without = {};
   int64_t tiles = 0;

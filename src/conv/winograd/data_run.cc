@@ -281,8 +281,9 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  DataRun run(*this, problem, buffers, ledger, workspace);
-  if (!run.Run(ledger, workspace)) direct_.Run(problem, buffers, ledger, workspace);
+  const bool finite = in_parts() ? RunInParts(problem, buffers, ledger, workspace)
+                                 : DataRun(*this, problem, buffers, ledger, workspace).Run(ledger, workspace);
+  if (!finite) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::winograd

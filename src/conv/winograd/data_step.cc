@@ -7,6 +7,8 @@
 #include "conv/elements.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
+#include "conv/split_gemm/estimates.h"
+#include "conv/split_gemm/losses.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
@@ -22,6 +24,7 @@ constexpr int64_t kTerms = 64, kTermsOfLines = 128;
 constexpr int64_t kTiles = 64;          // of a box: what a point's kernels, once in the L1, are worth
 constexpr int64_t kTilesOfTerms = 128;  // neighbours share windows
 constexpr int64_t kTilesOfLines = 256;
+constexpr int64_t kVectorsInParts = 2;                  // of a panel: the matrix unit takes two panels of lanes at once
 constexpr int64_t kLeastTilesOfALine = 2;               // of a box: neighbours share pixels
 constexpr int64_t kLineWindowBytes = int64_t{3} << 20;  // of a box
 constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: small planes have windows for each term
@@ -29,6 +32,10 @@ constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.95;      // of the products
 constexpr double kEfficiencyOfOne = 0.7;  // of tiles of one vector: a load for every multiply-add
+constexpr double kEfficiencyInParts = 0.9;
+constexpr double kWorkANumberInParts = 1.4;  // taking one apart
+constexpr double kWorkAFarKernelInParts = 1.25, kWorkAFarWindowElem = 1.5, kWorkAFarSum = 0.3;
+constexpr int64_t kNearBytesInParts = int64_t{2} << 20, kNearWindowFloats = 320 << 10;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAPoint = 150;       // of a box, panel and chunk, before its calls
 constexpr double kWorkATileVector = 2;    // adding to one vector of a sum
@@ -50,8 +57,10 @@ constexpr double kMostResultsOfSquares = 1 << 25;
 
 }  // namespace
 
-DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger,
+                   Products products)
     : forward_(computation == kForward),
+      products_(products),
       weight_(problem, computation == kForward),
       direct_(problem, computation, ledger) {
   ledger->StartOver();  // its time is after this step's own
@@ -64,6 +73,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
   panels_ = packing::LanePanels(result_channels_, 1);
+  if (in_parts() && panels_.blocks() > 1) {
+    panels_ = packing::LanePanels(result_channels_, 1, kernels::AllGatherTiles(), kVectorsInParts);
+  }
   if (packing::CrowdASet(panels_.most_rows(), padded_sources_)) padded_sources_ += kernels::kWinogradLanes;
   tensor_bytes_ =
       forward_ ? TensorBytes(g, source_, result_, problem.weight) : TensorBytes(g, result_, source_, problem.weight);
@@ -71,7 +83,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   ChooseCut(g);
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
-  if (batch_boxes_ == 0) {
+  if (batch_boxes_ == 0 && block_units_ == units(g)) {
     const double work = KernelWork() * static_cast<double>(g.groups);
     kernels_of_all_ = packing::CommonNumbers("transformed kernels", units(g) * CeilDiv(source_channels_, kKernelChunk),
                                              units(g) * unit_floats(), work / std::max(1.0, work_), ledger,
@@ -83,17 +95,19 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     windows_handle_ =
         ledger->Book("transformed windows", g.groups * batch_boxes_ * window_floats() * int64_t{sizeof(float)});
   }
+  if (in_parts()) losses_handle_ = ledger->Book("what parts cannot express", sizeof(split_gemm::Losses));
   found_handle_ = ledger->Book("whether a result is not finite", sizeof(int32_t));
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
 // Algorithms, too, are compared by its work: nothing in it depends on the threads.
 void DataStep::ChooseTiling(const Geometry& g) {
-  const auto take = [&](const Tiling& tiling) {
+  const auto take = [&](const Tiling& tiling) -> void {
     tiling_ = tiling;
     Place(g);
     const int64_t terms = tiling.transformed > 1 ? kTerms : kTermsOfLines;
     terms_chunk_ = std::max<int64_t>(1, terms / tiling.terms() / kKernelChunk) * kKernelChunk;
+    if (in_parts()) return CutForParts(g);
     boxes_ = MakeBoxes(g, MostTiles());
     for (int64_t tiles = MostTiles() / 2;
          tiles >= kLeastTiles && window_floats() * int64_t{sizeof(float)} > kWindowBytes; tiles /= 2) {
@@ -104,6 +118,7 @@ void DataStep::ChooseTiling(const Geometry& g) {
       static_cast<double>(g.batch * g.groups * result_channels_) * static_cast<double>(Volume(result_size_));
   Tiling best;
   for (const Tiling& tiling : Tilings(g, forward_)) {
+    if (!Serves(tiling, products_)) continue;
     take(tiling);
     const bool rough = tiling.transformed > 1 && results > kMostResultsOfSquares;
     const double work = EstimateWork(g) + (Fits(g) && !rough ? 0 : kNoRoom);
@@ -188,16 +203,19 @@ double DataStep::EstimateWork(const Geometry& g) const {
     tile_products *= tiling_.axes[axis].Products(phase_size_[axis]);
     kernel_vectors *= static_cast<double>(tiling_.axes[axis].products());
   }
-  const double products = sources * vectors *
-                              (tile_products / (panels_.vectors() == 1 && !small() ? kEfficiencyOfOne : kEfficiency) +
-                               kernel_vectors * kWorkAKernelVector) +
-                          points * phases * chunks *
-                              (tiles * vectors * kWorkATileVector + calls * kWorkATileCall +
-                               boxes * static_cast<double>(panels_.blocks()) * kWorkAPoint);
+  const double products =
+      in_parts() ? WorkInParts(g, tile_products)
+                 : sources * vectors *
+                           (tile_products / (panels_.vectors() == 1 && !small() ? kEfficiencyOfOne : kEfficiency) +
+                            kernel_vectors * kWorkAKernelVector) +
+                       points * phases * chunks *
+                           (tiles * vectors * kWorkATileVector + calls * kWorkATileCall +
+                            boxes * static_cast<double>(panels_.blocks()) * kWorkAPoint);
   const double windows_a_tile = static_cast<double>(windows(box)) / box_tiles;
   const double share = points / kWorkPoints;
+  const double passes = in_parts() ? static_cast<double>(CeilDiv(units(g), block_units_)) : 1;
   const double window_work =
-      sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
+      passes * sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
   const double store = result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore;
   const double results = lanes * (positions * store + tiles * phases * share * kWorkATileElem);
   const auto by_channels = [](const Operand& operand) { return operand.strides[1] == 1 && operand.strides[4] != 1; };
@@ -208,6 +226,28 @@ double DataStep::EstimateWork(const Geometry& g) const {
                                      static_cast<double>(tiling_.tile()) * phases);
   return (products + window_work + results + KernelWork() + moves) * static_cast<double>(g.groups) +
          listed * kWorkAListed;
+}
+
+// Of products, with what it takes to bring windows and kernels into parts. Where they do not stay in the L2 together,
+// kernels come from further away, once a box, and so do windows and sums that do not fit it themselves.
+double DataStep::WorkInParts(const Geometry& g, double tile_products) const {
+  const double box_tiles = static_cast<double>(std::max<int64_t>(1, boxes_.positions()));
+  const double fill = static_cast<double>(tile_panels() * kernels::kSplitSide) / box_tiles;
+  const double lanes = static_cast<double>(RoundUp(result_channels_, kernels::kSplitSide));
+  const double terms = static_cast<double>(RoundUp(source_channels_, kKernelChunk));
+  const double passes = static_cast<double>(CeilDiv(units(g), block_units_));
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  const bool near = scratch_bytes + block_units_ * unit_floats() * int64_t{sizeof(float)} <= kNearBytesInParts;
+  const double product =
+      split_gemm::WorkAProduct(kParts) / kEfficiencyInParts * fill + (near ? 0 : kWorkAFarKernelInParts / box_tiles);
+  const bool moves = window_floats() > kNearWindowFloats;
+  const double terms_met = static_cast<double>(tiling_.terms());
+  const double window = passes * (kWorkANumberInParts * terms_met + (moves ? kWorkAFarWindowElem : 0));
+  const double sum = moves ? kWorkAFarSum : 0;
+  const double kernels = static_cast<double>(tiling_.points() * tiling_.terms());
+  return tile_products * (terms * lanes * product + (terms * window + lanes * sum) / terms_met) +
+         kernels * terms * lanes * kWorkANumberInParts;
 }
 
 double DataStep::KernelWork() const {
@@ -246,8 +286,12 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver& windows_carver = batch_boxes_ > 0 ? slab : carver;
   scratch.slab = windows_carver.Take<float>((SlabPixels(box) + 1) * slab_channels());
   scratch.windows = windows_carver.Take<float>(batch_boxes_ > 0 ? 0 : window_floats());
-  scratch.kernels = carver.Take<float>(block_units_ > 0 ? 0 : kernel_floats());
-  scratch.sums = carver.Take<float>(tiling_.points() * sum_step());
+  scratch.kernels = carver.Take<float>(block_units_ > 0 && !in_parts() ? 0 : kernel_floats());
+  scratch.sums = carver.Take<float>(in_parts() ? 0 : tiling_.points() * sum_step());
+  const int64_t rows = in_parts() ? tile_panels() : 0;
+  scratch.parts = carver.Take<float>(part_blocks() * rows * kPartPanel);
+  scratch.blocks = carver.Take<int64_t>(in_parts() ? part_blocks() : 0);
+  scratch.asks = carver.Take<const void*>(kernels::SplitAsks(rows, part_panels(), kernels::kSplitBlocks, kParts));
   scratch.tiles = carver.Take<float>((tiles * tiling_.phases() * tiling_.tile() + 1) * lanes);
   scratch.weights = carver.Take<float>(packed_chunks() * packed_floats());
   if (bytes != nullptr) *bytes = std::max(carver.used(), slab.used());
@@ -266,7 +310,7 @@ std::string DataStep::Describe() const {
          std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
          std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
          (own_units_ ? "by each thread for a panel" : at_once(block_units_, "panels")) + ", windows " +
-         at_once(batch_boxes_, "boxes");
+         at_once(batch_boxes_, "boxes") + (in_parts() ? "; numbers in three parts" : "");
 }
 
 }  // namespace canopy::conv::winograd

@@ -13,6 +13,11 @@
 // - both otherwise; a job then computes one panel of one box. Or, where there are panels enough, windows, and a job
 // transforms the kernels of a panel and computes it in many boxes: no thread reads another's kernels.
 //
+// Products are multiply-adds, or numbers in parts by a matrix unit (kernels/split_gemm/contract.h). Kernels are in
+// parts already then, in pieces that fit the workspace, of which each job transforms its windows anew. It takes apart
+// those of one point at a time, and the point's sums, of all channels of the piece, take the windows' place: so both
+// stay near.
+//
 // Transforms spread whatever is not finite over a tile, padding's zeros meet it, and they overflow before the
 // definition does. So when some result is not finite, all of them are computed again by the definition's own products.
 #ifndef CANOPY_CONV_WINOGRAD_DATA_STEP_H_
@@ -29,9 +34,17 @@
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/weight_panels.h"
 #include "conv/winograd/tiling.h"
+#include "kernels/split_gemm/contract.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
+
+enum class Products { kMultiplyAdds, kInParts };
+
+// Whether a tiling is one for such products: numbers in parts have one phase.
+inline bool Serves(const Tiling& tiling, Products products) {
+  return products == Products::kMultiplyAdds || tiling.phases() == 1;
+}
 
 inline constexpr int64_t kSlabChannels = 64;  // source channels of a slab
 inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a job transforms
@@ -63,6 +76,9 @@ struct DataScratch {
   float* weights;  // packed kernels before they are transformed, and a tap of zeros
   float* bias;
   packing::SlabScratch lines;
+  float* parts;       // of a point's windows: [source channels of a block, and term][panel of tiles]
+  int64_t* blocks;    // of kernels, that those meet
+  const void** asks;  // kernels::SplitOperands
   int64_t* weight_offsets;
   int64_t* window_offsets;  // [window][its pixel] in the slab
   // Tiles are listed kind by kind, so that those that have numbers at a point follow one another.
@@ -75,7 +91,8 @@ struct DataScratch {
 
 class DataStep : public Step {
  public:
-  DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
+  DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger,
+           Products products = Products::kMultiplyAdds);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -87,7 +104,11 @@ class DataStep : public Step {
   friend class DataKernels;
   friend class DataRun;
   friend class DataLister;
+  friend class SplitRun;
 
+  // Whether every result is finite, and what parts can express.
+  bool RunInParts(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+                  void* workspace) const;
   void ChooseTiling(const Geometry& geometry);
   void Place(const Geometry& geometry);
   int64_t MostTiles() const;  // of a box
@@ -97,9 +118,13 @@ class DataStep : public Step {
   bool FewTiles(const Geometry& geometry, const packing::Boxes& whole) const;
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
+  void CutForParts(const Geometry& geometry);
+  void TakeForParts(const Geometry& geometry, int64_t tiles);
+  void ShareOutInParts(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
   double EstimateWork(const Geometry& geometry) const;
+  double WorkInParts(const Geometry& geometry, double tile_products) const;
   double KernelWork() const;  // of a group
   int64_t SlabPixels(const packing::Extent4& box) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
@@ -114,18 +139,23 @@ class DataStep : public Step {
     return geometry.groups * padded_sources_ * tiling_.points() * int64_t{sizeof(float)};
   }
   int64_t kernel_channels() const {
+    if (in_parts()) return kKernelChunk;
     return block_units_ > 0 ? source_channels_ : std::min(source_channels_, terms_chunk_);
   }
   // Whether a point's kernel is one that kernels::WinogradProduct() holds in registers.
   bool small() const {
-    return source_channels_ == kernels::kWinogradLanes && panels_.panel_lanes() == kernels::kWinogradLanes &&
-           tiling_.terms() == 1 && kernels::WinogradProduct() != nullptr;
+    return !in_parts() && source_channels_ == kernels::kWinogradLanes &&
+           panels_.panel_lanes() == kernels::kWinogradLanes && tiling_.terms() == 1 &&
+           kernels::WinogradProduct() != nullptr;
   }
   // From pixel to pixel of a slab.
   int64_t slab_channels() const { return std::min(kSlabChannels, padded_sources_); }
   // Distances from point to point, in floats; none is a multiple of 4096 bytes.
-  int64_t window_step() const { return windows(boxes_.extent()) * padded_sources_ + kernels::kWinogradLanes; }
-  int64_t sum_step() const { return boxes_.positions() * panels_.panel_lanes() + kernels::kWinogradLanes; }
+  int64_t window_step() const {
+    const int64_t floats = windows(boxes_.extent()) * padded_sources_;
+    return (in_parts() ? std::max(floats, sum_floats()) : floats) + kernels::kWinogradLanes;
+  }
+  int64_t sum_step() const { return sum_floats() + kernels::kWinogradLanes; }
   int64_t kernel_step() const {
     return tiling_.terms() * kernel_channels() * panels_.panel_lanes() + kernels::kWinogradLanes;
   }
@@ -136,12 +166,32 @@ class DataStep : public Step {
   }
   int64_t window_floats() const { return tiling_.points() * window_step(); }
   int64_t kernel_floats() const { return tiling_.points() * kernel_step(); }  // of a phase
-  int64_t unit_floats() const { return tiling_.phases() * kernel_floats(); }
+  int64_t unit_floats() const {
+    return in_parts() ? tiling_.points() * part_step() : tiling_.phases() * kernel_floats();
+  }
+
+  bool in_parts() const { return products_ == Products::kInParts; }
+  static constexpr int kParts = 3;
+  static constexpr int64_t kPartPanel = kernels::SplitBlockFloats(kParts);
+  // Blocks of terms of a product; the panel's panels of 16 lanes; the kernels of a point.
+  int64_t source_blocks() const { return base::CeilDiv(source_channels_, kKernelChunk); }
+  int64_t part_blocks() const { return tiling_.terms() * source_blocks(); }
+  int64_t part_panels() const { return base::CeilDiv(panels_.panel_lanes(), kernels::kSplitSide); }
+  int64_t part_step() const { return part_blocks() * part_panels() * kPartPanel + kernels::kWinogradLanes; }
+  int64_t tile_panels() const { return base::CeilDiv(boxes_.positions(), kernels::kSplitSide); }
+  // Of a point and all panels at once: in parts these take the place of its windows, and may hang over by a panel of
+  // rows.
+  int64_t sum_lanes() const {
+    if (!in_parts()) return panels_.panel_lanes();
+    return std::min(block_units_, panels_.blocks()) * part_panels() * kernels::kSplitSide;
+  }
+  int64_t sum_floats() const { return (boxes_.positions() + (in_parts() ? kernels::kSplitSide : 0)) * sum_lanes(); }
   int64_t units(const Geometry& geometry) const { return geometry.groups * panels_.blocks(); }
   // Results of the tensor that a box's tiles cover along an axis.
   packing::AxisRange Results(const packing::Box& box, int axis) const;
 
   bool forward_;
+  Products products_;
   Operand source_, result_;
   Extent3 source_size_{}, result_size_{};
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
@@ -163,7 +213,7 @@ class DataStep : public Step {
   double work_ = 0;
   channel_lanes::DataStep direct_;         // for what is not finite
   packing::CommonNumbers kernels_of_all_;  // where windows are in each job
-  int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;
+  int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1, losses_handle_ = -1;
 };
 
 }  // namespace canopy::conv::winograd

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/winograd/data_step.h"
+
+namespace canopy::conv::split_winograd {
+
+std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
+  return std::make_unique<winograd::DataStep>(problem, computation, ledger, winograd::Products::kInParts);
+}
+
+}  // namespace canopy::conv::split_winograd
