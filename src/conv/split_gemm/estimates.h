@@ -6,11 +6,11 @@
 
 namespace canopy::conv::split_gemm {
 
-// A product of two numbers: up to 450 GFLOP/s of three parts, 650 of two, where FP32 multiply-adds do 219.
-inline double WorkAProduct(int parts) { return 219.0 / (16 * (parts == 3 ? 450 : 650)); }
+// A product of two numbers: up to 435 GFLOP/s of three parts, 630 of two, where FP32 multiply-adds do 219.
+inline double WorkAProduct(int parts) { return 219.0 / (16 * (parts == 3 ? 435 : 630)); }
 
 // Numbers of activations, with what it takes to bring them from memory.
-inline constexpr double kWorkASplitNumber = 1.8;
+inline constexpr double kWorkASplitNumber = 1.5;
 inline constexpr double kWorkATurnedNumber = 2.6;
 inline constexpr double kWorkASecondNumber = 0.8;  // more, of every second one
 inline constexpr double kWorkACopiedNumber = 1.2;  // more, where channels or converted numbers are copied first
@@ -18,7 +18,7 @@ inline constexpr double kWorkAFetchedNumber = 6;   // more, where numbers have n
 inline constexpr double kWorkASegment = 2;         // starting a stretch of neighbours, for each of 32 lines
 inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
 inline constexpr double kWorkAResult = 1.8;
-inline constexpr double kWorkAPhaseResult = 2.5;  // more, of several phases
+inline constexpr double kWorkAPhaseResult = 1.2;  // more, of several phases
 inline constexpr double kWorkAStep = 20e3;
 
 }  // namespace canopy::conv::split_gemm
