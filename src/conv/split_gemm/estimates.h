@@ -18,7 +18,7 @@ inline constexpr double kWorkAFetchedNumber = 6;   // more, where numbers have n
 inline constexpr double kWorkASegment = 2;         // starting a stretch of neighbours, for each of 32 lines
 inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
 inline constexpr double kWorkAResult = 1.8;
-inline constexpr double kWorkAPhaseResult = 1.2;  // more, of several phases
+inline constexpr double kWorkAPhaseResult = 1.8;  // more, of several phases
 inline constexpr double kWorkAStep = 20e3;
 
 }  // namespace canopy::conv::split_gemm

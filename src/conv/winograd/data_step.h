@@ -124,6 +124,7 @@ class DataStep : public Step {
   void ShareOut(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
   double EstimateWork(const Geometry& geometry) const;
+  double Efficiency() const;  // of products by multiply-adds
   double WorkInParts(const Geometry& geometry, double tile_products) const;
   double KernelWork() const;  // of a group
   int64_t SlabPixels(const packing::Extent4& box) const;
