@@ -23,7 +23,12 @@ constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows to
 constexpr double kSharedPart = 0.15;                // of the tensors' bytes
 
 // Of a box, where numbers are in parts.
-constexpr int64_t kMostTilesInParts = 512, kFewestSumsInParts = 28 * 36, kStepInParts = 8;
+constexpr int64_t kMostTilesInParts = 512, kStepInParts = 8;
+constexpr int64_t kFewestSquaresInParts = 28, kFewestLinesInParts = 96;
+
+int64_t FewestInParts(const Tiling& tiling) {
+  return tiling.transformed > 1 ? kFewestSquaresInParts : kFewestLinesInParts;
+}
 
 }  // namespace
 
@@ -52,8 +57,7 @@ void DataStep::CutForParts(const Geometry& g) {
   packing::Boxes best;
   int64_t best_units = 0;
   double least = 0;
-  for (int64_t tiles = kMostTilesInParts; tiles >= kFewestSumsInParts / tiling_.points();
-       tiles -= CeilDiv(tiles, kStepInParts)) {
+  for (int64_t tiles = kMostTilesInParts; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
     TakeForParts(g, tiles);
     const double work = EstimateWork(g);
     if (best_units > 0 && work >= least) continue;
@@ -131,8 +135,7 @@ void DataStep::ShareOutInParts(const Geometry& g) {
   };
   packing::Boxes best = boxes_;
   double least = longest();
-  for (int64_t tiles = boxes_.positions() - 1; tiles >= kFewestSumsInParts / tiling_.points();
-       tiles -= CeilDiv(tiles, kStepInParts)) {
+  for (int64_t tiles = boxes_.positions() - 1; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
     boxes_ = MakeBoxes(g, tiles);
     if (longest() >= least) continue;
     best = boxes_;

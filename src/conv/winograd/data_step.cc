@@ -37,7 +37,7 @@ constexpr double kEfficiencyOfOne = 0.7;      // of tiles of one vector: a load 
 constexpr double kEfficiencyOfPhases = 0.85;  // each has few terms
 // Where windows and kernels are more than an L2 takes turns with. A core of those processors that have a matrix unit
 // reads 27 GB/s from the L3 they share, a fourth of what others do.
-constexpr double kEfficiencyFromAfar = 0.8;
+constexpr double kEfficiencyFromAfar = 0.68, kEfficiencyOfLinesFromAfar = 0.8;
 constexpr int64_t kNearL2s = 2;
 constexpr double kEfficiencyInParts = 0.9;
 constexpr double kWorkANumberInParts = 1.4;  // taking one apart
@@ -237,7 +237,8 @@ double DataStep::Efficiency() const {
   if (panels_.vectors() == 1 && !small()) return kEfficiencyOfOne;
   if (tiling_.phases() > 1) return kEfficiencyOfPhases;
   const int64_t operands = (window_floats() + panels_.blocks() * unit_floats()) * int64_t{sizeof(float)};
-  return base::MatrixUnit() && operands > kNearL2s * base::Cpu().l2_bytes ? kEfficiencyFromAfar : kEfficiency;
+  if (!base::MatrixUnit() || operands <= kNearL2s * base::Cpu().l2_bytes) return kEfficiency;
+  return tiling_.transformed > 1 ? kEfficiencyFromAfar : kEfficiencyOfLinesFromAfar;
 }
 
 // Of products, with what it takes to bring windows and kernels into parts. Where they do not stay in the L2 together,
