@@ -109,7 +109,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 
 // Algorithms, too, are compared by its work: nothing in it depends on the threads.
 void DataStep::ChooseTiling(const Geometry& g) {
-  const auto take = [&](const Tiling& tiling) -> void {
+  const auto take = [&](const Tiling& tiling) {
     tiling_ = tiling;
     Place(g);
     const int64_t terms = tiling.transformed > 1 ? kTerms : kTermsOfLines;
