@@ -70,7 +70,6 @@ Geometry DrawTiles(Draw* draw) {
     g.output_size[a] = exists ? (*draw)(1, dims == 3 ? 6 : dims == 2 ? 11 : 40) : 1;
     const int64_t reach = (g.kernel[a] - 1) * g.dilation[a], behind = exists ? (*draw)(0, 2) : 0;
     g.input_size[a] = std::max<int64_t>(1, g.output_size[a] + reach - g.pad_begin[a] - behind);
-    g.output_size[a] = std::max<int64_t>(1, g.output_size[a]);
   }
   return g;
 }
@@ -115,13 +114,10 @@ Geometry Points(int64_t input_channels, int64_t output_channels, int64_t pixels)
 }
 
 Geometry Squares(int64_t input_channels, int64_t output_channels, int64_t side) {
-  Geometry g;
-  g.batch = 1;
-  g.input_channels = input_channels;
-  g.output_channels = output_channels;
+  Geometry g = Points(input_channels, output_channels, side);
+  g.input_size = g.output_size = {1, side, side};
   g.kernel = {1, 3, 3};
   g.pad_begin = {0, 1, 1};
-  g.input_size = g.output_size = {1, side, side};
   return g;
 }
 
