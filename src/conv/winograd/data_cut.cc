@@ -45,21 +45,34 @@ bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {
 
 // Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
 bool DataStep::Fits(const Geometry& g) const {
+  if (in_parts()) return RoomForParts() >= 0;
   const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
-  if (in_parts()) return bytes <= SharedBytes();
   if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
   return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes();
 }
 
-// The cheapest boxes, and as many kernels at once as there is room for beside them. Nothing depends on the threads.
+// What the kernels that are transformed at once, and one thread's scratch, leave of the workspace.
+int64_t DataStep::RoomForParts() const {
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  const int64_t kernel_bytes = block_units_ * unit_floats() * int64_t{sizeof(float)};
+  return SharedBytes() + kThreadBytes - kSharedBytes - scratch_bytes - kernel_bytes;
+}
+
+// The cheapest boxes that fit, and as many kernels at once as there is room for beside them. Nothing depends on the
+// threads.
 void DataStep::CutForParts(const Geometry& g) {
   batch_boxes_ = 0;
   packing::Boxes best;
   int64_t best_units = 0;
   double least = 0;
   for (int64_t tiles = kMostTilesInParts; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
-    TakeForParts(g, tiles);
-    const double work = EstimateWork(g);
+    boxes_ = MakeBoxes(g, tiles);
+    block_units_ = 0;
+    const int64_t most = RoomForParts() / (unit_floats() * int64_t{sizeof(float)});
+    const int64_t blocks = CeilDiv(units(g), std::clamp<int64_t>(most, 1, units(g)));
+    block_units_ = CeilDiv(units(g), blocks);
+    const double work = EstimateWork(g) + (Fits(g) ? 0 : kNoRoom);
     if (best_units > 0 && work >= least) continue;
     best = boxes_;
     best_units = block_units_;
@@ -67,16 +80,6 @@ void DataStep::CutForParts(const Geometry& g) {
   }
   boxes_ = best;
   block_units_ = best_units;
-}
-
-void DataStep::TakeForParts(const Geometry& g, int64_t tiles) {
-  boxes_ = MakeBoxes(g, tiles);
-  block_units_ = units(g);
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
-  const int64_t room = SharedBytes() + kThreadBytes - kSharedBytes - scratch_bytes;
-  const int64_t most = std::clamp<int64_t>(room / (unit_floats() * int64_t{sizeof(float)}), 1, units(g));
-  block_units_ = CeilDiv(units(g), CeilDiv(units(g), most));
 }
 
 void DataStep::ChooseCut(const Geometry& g) {

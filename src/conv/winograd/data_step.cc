@@ -57,7 +57,6 @@ constexpr double kWorkAKernelElem = 7;
 constexpr double kWorkATileElem = 10;
 constexpr double kWorkAListed = 25;  // finding the place of one pixel of a window or tile; boxes are alike
 constexpr double kWorkPoints = 36;
-constexpr double kNoRoom = 1e30;  // not to be chosen
 // Of a tensor. Results of squares are not alike in their errors, and the rarest of more would be off by more than
 // docs/accuracy.md lets one be.
 constexpr double kMostResultsOfSquares = 1 << 25;

@@ -51,6 +51,7 @@ inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
 // Of a box, where the workspace is short, or threads would wait.
 inline constexpr int64_t kLeastTiles = 16, kFewTilesOfLines = 64;
+inline constexpr double kNoRoom = 1e30;  // work of what is not to be chosen
 // Workspace that each thread but the first adds, its scratch included.
 inline constexpr int64_t kThreadBytes = int64_t{8} << 20;
 
@@ -119,7 +120,7 @@ class DataStep : public Step {
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
   void CutForParts(const Geometry& geometry);
-  void TakeForParts(const Geometry& geometry, int64_t tiles);
+  int64_t RoomForParts() const;
   void ShareOutInParts(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
