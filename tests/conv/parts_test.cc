@@ -54,7 +54,7 @@ Geometry DrawGeometry(Draw* draw) {
 }
 
 // Small images of kernels that reach over several offsets, in tiles that are cut at their ends.
-Geometry DrawTiles(Draw* draw) {
+Geometry DrawTiles(Draw* draw, int64_t most_stride) {
   const int64_t channels[] = {32, 33, 47, 64, 65, 80, 130};
   Geometry g;
   g.groups = (*draw)(0, 4) == 0 ? 2 : 1;
@@ -65,14 +65,17 @@ Geometry DrawTiles(Draw* draw) {
   for (int a = 0; a < 3; ++a) {
     const bool exists = a >= 3 - dims;
     g.kernel[a] = exists ? (*draw)(a == 0 ? 1 : 2, dims == 3 ? 3 : 5) : 1;
-    g.dilation[a] = exists && (*draw)(0, 4) == 0 ? 2 : 1;
+    g.stride[a] = exists ? (*draw)(1, most_stride) : 1;
+    g.dilation[a] = exists && g.stride[a] == 1 && (*draw)(0, 4) == 0 ? 2 : 1;
     g.pad_begin[a] = exists ? (*draw)(0, 2) : 0;
     g.output_size[a] = exists ? (*draw)(1, dims == 3 ? 6 : dims == 2 ? 11 : 40) : 1;
     const int64_t reach = (g.kernel[a] - 1) * g.dilation[a], behind = exists ? (*draw)(0, 2) : 0;
-    g.input_size[a] = std::max<int64_t>(1, g.output_size[a] + reach - g.pad_begin[a] - behind);
+    g.input_size[a] = std::max<int64_t>(1, (g.output_size[a] - 1) * g.stride[a] + reach + 1 - g.pad_begin[a] - behind);
   }
   return g;
 }
+
+Geometry DrawTilesWithoutStride(Draw* draw) { return DrawTiles(draw, 1); }
 
 Case DrawCase(const PartsAlgorithm& algorithm, uint32_t seed) {
   Draw draw(seed);
@@ -242,7 +245,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         PartsAlgorithm{
             "split_gemm", {kForward, kBackwardData, kBackwardWeights}, 1e-6, &DrawGeometry, Points(40, 33, 50)},
-        PartsAlgorithm{"split_winograd", {kForward, kBackwardData}, 3e-6, &DrawTiles, Squares(40, 33, 10)}),
+        PartsAlgorithm{
+            "split_winograd", {kForward, kBackwardData}, 3e-6, &DrawTilesWithoutStride, Squares(40, 33, 10)}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // Several blocks of rows and lanes, sums of several levels, weights packed once, and stretches of pixels.
@@ -266,6 +270,21 @@ TEST(SplitGemmTest, LeavesTypesThatPartsAreNoHelpFor) {
   Draw draw(1);
   Case c = PlainCase(DrawGeometry(&draw), 1, DType::kBFloat16, &draw);
   EXPECT_EQ(RunAlgorithm(&c, "split_gemm", kBackwardData), 0);
+}
+
+// What each residue of a stride leaves of a kernel is a term, and some residues have fewer offsets than others.
+TEST(SplitWinogradTest, ForwardUnderAStride) {
+  if (None()) GTEST_SKIP() << "the processor has no matrix unit";
+  int served = 0;
+  for (uint32_t seed = 600; seed < 640; ++seed) {
+    Draw draw(seed);
+    Case c = SmallCase(DrawTiles(&draw, 3));
+    if (!RunIfServed(&c, "split_winograd", kForward)) continue;
+    ++served;
+    ExpectNear("forward", c.output_result, Expected(c).output, 3e-6, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(served, 20);
 }
 
 // More transformed kernels than the workspace has room for, of one group and of several.
