@@ -4,6 +4,7 @@
 #ifndef CANOPY_CONV_WINOGRAD_DATA_BOXES_H_
 #define CANOPY_CONV_WINOGRAD_DATA_BOXES_H_
 
+#include <array>
 #include <cstdint>
 
 #include "conv/elements.h"
@@ -30,9 +31,16 @@ class DataBoxes {
         p_(problem),
         b_(buffers),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
-        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {}
+        result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate) {
+    for (int64_t point = 0; point < t_.points(); ++point) without_[point] = t_.KindsWithout(t_.PointAt(point));
+  }
 
   const DataLister& lists() const { return lists_; }
+
+  // The listed tiles that have numbers at a point.
+  const TileRange& TilesAt(int64_t point, const DataScratch& scratch) const {
+    return scratch.listed->tiles_without[without_[point]];
+  }
 
   // Source channels [begin, end) of the group.
   void TransformBox(int64_t group, const packing::Box& box, int64_t begin, int64_t end, const DataScratch& scratch,
@@ -61,6 +69,7 @@ class DataBoxes {
   const Buffers& b_;
   LineReader source_;
   LineWriter result_;
+  std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
 };
 
 }  // namespace canopy::conv::winograd

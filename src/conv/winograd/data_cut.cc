@@ -53,10 +53,8 @@ bool DataStep::Fits(const Geometry& g) const {
 
 // What the kernels that are transformed at once, and one thread's scratch, leave of the workspace.
 int64_t DataStep::RoomForParts() const {
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
   const int64_t kernel_bytes = block_units_ * unit_floats() * int64_t{sizeof(float)};
-  return SharedBytes() + kThreadBytes - kSharedBytes - scratch_bytes - kernel_bytes;
+  return SharedBytes() + kThreadBytes - kSharedBytes - ScratchBytes() - kernel_bytes;
 }
 
 // The cheapest boxes that fit, and as many kernels at once as there is room for beside them. Nothing depends on the
@@ -114,8 +112,7 @@ void DataStep::ChooseCut(const Geometry& g) {
   }
   // The windows of all boxes at best: kernels are transformed again for those that are left.
   batch_boxes_ = 1;  // windows are not in the scratch
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
+  const int64_t scratch_bytes = ScratchBytes();
   const int64_t more = (exec::ThreadCount() - 1) * std::max<int64_t>(0, kThreadBytes - scratch_bytes);
   const int64_t most = std::max<int64_t>(1, (budget + more - block_units_ * bytes) / box_bytes_now());
   batch_boxes_ = std::min(most > least ? most - most % least : most, boxes_.count());
@@ -140,9 +137,10 @@ void DataStep::ShareOutInParts(const Geometry& g) {
   double least = longest();
   for (int64_t tiles = boxes_.positions() - 1; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
     boxes_ = MakeBoxes(g, tiles);
-    if (longest() >= least) continue;
+    const double work = longest();
+    if (work >= least) continue;
     best = boxes_;
-    least = longest();
+    least = work;
   }
   boxes_ = best;
 }
@@ -184,8 +182,7 @@ void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
     boxes_ = MakeBoxes(g, tiles);
     const double kernels = KernelWork() * static_cast<double>(g.groups * boxes_.count());
     if (boxes_.count() >= passes && kernels > kSmallKernelShare * work_) break;
-    int64_t scratch_bytes = 0;
-    ScratchAt(nullptr, &scratch_bytes);
+    const int64_t scratch_bytes = ScratchBytes();
     const int64_t bytes = scratch_bytes + windows(boxes_.extent()) * WindowBytes(g);
     if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes() + kThreadBytes - kSharedBytes) return;
   }

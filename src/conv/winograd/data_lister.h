@@ -34,6 +34,25 @@ class DataLister {
   // Where the results of every phase's tiles stand; those beyond the tensor go to the first line.
   void Tiles(const packing::Box& box, int64_t lanes, const DataScratch& scratch) const;
 
+  // Calls visit(term, window) for the terms whose kernel's number at a point is not 0, with the number of the window
+  // that the box's first tile meets under it.
+  template <class Visit>
+  void ForTerms(const packing::Box& box, int64_t phase, int64_t point, const Visit& visit) const {
+    const auto& axes = t_.axes;
+    const Extent3 in_phase = t_.PhaseAt(phase), at = t_.PointAt(point);
+    Extent3 step;
+    for (int axis = 0; axis < 3; ++axis) step[axis] = axes[axis].term_step(box.count[axis + 1]);
+    int64_t term = 0;
+    ForEach({axes[0].terms, axes[1].terms, axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
+      const int64_t this_term = term++;
+      if (axes[0].Vanishes(d, in_phase[0], at[0]) || axes[1].Vanishes(h, in_phase[1], at[1]) ||
+          axes[2].Vanishes(w, in_phase[2], at[2])) {
+        return;
+      }
+      visit(this_term, Window(box, 0, d * step[0], h * step[1], w * step[2]));
+    });
+  }
+
   // The number of a window of the box.
   int64_t Window(const packing::Box& box, int64_t n, int64_t d, int64_t h, int64_t w) const {
     return ((n * s_.windows(box.count, 0) + d) * s_.windows(box.count, 1) + h) * s_.windows(box.count, 2) + w;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <atomic>
 
 #include "base/checked_math.h"
@@ -40,7 +39,6 @@ class DataRun {
   // Whether every result is finite.
   bool Run(const plan::WorkspaceLedger& ledger, void* workspace) {
     found_ = 0;
-    for (int64_t point = 0; point < t_.points(); ++point) without_[point] = t_.KindsWithout(t_.PointAt(point));
     for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
     if (windows_ == nullptr) {
       ComputeBoxes(ledger, workspace);
@@ -205,9 +203,8 @@ class DataRun {
   // One point's product of the source channels of one chunk, from `first`, but for terms that vanish there.
   void Multiply(const Product& product, const Box& box, const float* windows, const float* chunk_kernels,
                 const DataScratch& scratch) const {
-    const auto& axes = t_.axes;
     const int64_t first = product.first, point = product.point;
-    const TileRange range = scratch.listed->tiles_without[without_[point]];
+    const TileRange range = boxes_.TilesAt(point, scratch);
     const int64_t *row_offsets = scratch.row_offsets + range.first, *sum_offsets = scratch.sum_offsets + range.first;
     if (product_ != nullptr) {
       return product_(windows + point * s_.window_step(), chunk_kernels, row_offsets, range.count,
@@ -215,18 +212,10 @@ class DataRun {
     }
     const kernels::GatherTiles& tiles = s_.panels_.tiles(product.panel, 0);
     const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - first);
-    const Extent3 phase = t_.PhaseAt(product.phase), at = t_.PointAt(point);
-    Extent3 step;
-    for (int axis = 0; axis < 3; ++axis) step[axis] = axes[axis].term_step(box.count[axis + 1]);
     kernels::GatherRun runs[kMostTerms]{};
-    int64_t term = 0, count = 0;
-    ForEach({axes[0].terms, axes[1].terms, axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
-      const int64_t kernel = term++ * s_.kernel_channels() * tiles.lanes;
-      if (axes[0].Vanishes(d, phase[0], at[0]) || axes[1].Vanishes(h, phase[1], at[1]) ||
-          axes[2].Vanishes(w, phase[2], at[2])) {
-        return;
-      }
-      const int64_t window = boxes_.lists().Window(box, 0, d * step[0], h * step[1], w * step[2]);
+    int64_t count = 0;
+    boxes_.lists().ForTerms(box, product.phase, point, [&](int64_t term, int64_t window) {
+      const int64_t kernel = term * s_.kernel_channels() * tiles.lanes;
       runs[count++] = {window * s_.padded_sources_ + first, kernel, sources};
     });
     kernels::GatherOperands operands{};
@@ -269,10 +258,9 @@ class DataRun {
   const Tiling& t_;
   const ConvProblem& p_;
   plan::Shares scratch_;
-  float* kernels_;                                         // of some units at once, or nullptr
-  float* windows_;                                         // of some boxes, or nullptr: each job has its own
-  std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
-  kernels::WinogradProductFn product_;                     // or nullptr: tiles of the panel
+  float* kernels_;                      // of some units at once, or nullptr
+  float* windows_;                      // of some boxes, or nullptr: each job has its own
+  kernels::WinogradProductFn product_;  // or nullptr: tiles of the panel
   int32_t& found_;
   DataBoxes boxes_;
   DataKernels kernel_maker_;

@@ -87,8 +87,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
       forward_ ? TensorBytes(g, source_, result_, problem.weight) : TensorBytes(g, result_, source_, problem.weight);
   ChooseTiling(g);
   ChooseCut(g);
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
+  const int64_t scratch_bytes = ScratchBytes();
   if (batch_boxes_ == 0 && block_units_ == units(g)) {
     const double work = KernelWork() * static_cast<double>(g.groups);
     kernels_of_all_ = packing::CommonNumbers("transformed kernels", units(g) * CeilDiv(source_channels_, kKernelChunk),
@@ -101,8 +100,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     windows_handle_ =
         ledger->Book("transformed windows", g.groups * batch_boxes_ * window_floats() * int64_t{sizeof(float)});
   }
-  if (in_parts()) losses_handle_ = ledger->Book("what parts cannot express", sizeof(split_gemm::Losses));
-  found_handle_ = ledger->Book("whether a result is not finite", sizeof(int32_t));
+  found_handle_ = in_parts() ? ledger->Book("what parts cannot express", sizeof(split_gemm::Losses))
+                             : ledger->Book("whether a result is not finite", sizeof(int32_t));
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
 }
 
@@ -217,9 +216,8 @@ double DataStep::EstimateWork(const Geometry& g) const {
                             boxes * static_cast<double>(panels_.blocks()) * kWorkAPoint);
   const double windows_a_tile = static_cast<double>(windows(box)) / box_tiles;
   const double share = points / kWorkPoints;
-  const double passes = in_parts() ? static_cast<double>(CeilDiv(units(g), block_units_)) : 1;
-  const double window_work =
-      passes * sources * (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
+  const double window_work = static_cast<double>(passes(g)) * sources *
+                             (positions * reach * kWorkASlabElem + tiles * windows_a_tile * share * kWorkAWindowElem);
   const double store = result_.dtype == numerics::DType::kFloat32 ? kWorkAStore : kWorkAConvertedStore;
   const double results = lanes * (positions * store + tiles * phases * share * kWorkATileElem);
   const auto by_channels = [](const Operand& operand) { return operand.strides[1] == 1 && operand.strides[4] != 1; };
@@ -247,15 +245,13 @@ double DataStep::WorkInParts(const Geometry& g, double tile_products) const {
   const double fill = static_cast<double>(tile_panels() * kernels::kSplitSide) / box_tiles;
   const double lanes = static_cast<double>(RoundUp(result_channels_, kernels::kSplitSide));
   const double terms = static_cast<double>(RoundUp(source_channels_, kKernelChunk));
-  const double passes = static_cast<double>(CeilDiv(units(g), block_units_));
-  int64_t scratch_bytes = 0;
-  ScratchAt(nullptr, &scratch_bytes);
-  const bool near = scratch_bytes + block_units_ * unit_floats() * int64_t{sizeof(float)} <= kNearBytesInParts;
+  const bool near = ScratchBytes() + block_units_ * unit_floats() * int64_t{sizeof(float)} <= kNearBytesInParts;
   const double product =
       split_gemm::WorkAProduct(kParts) / kEfficiencyInParts * fill + (near ? 0 : kWorkAFarKernelInParts / box_tiles);
   const bool moves = window_floats() > kNearWindowFloats;
   const double terms_met = static_cast<double>(tiling_.terms());
-  const double window = passes * (kWorkANumberInParts * terms_met + (moves ? kWorkAFarWindowElem : 0));
+  const double window =
+      static_cast<double>(passes(g)) * (kWorkANumberInParts * terms_met + (moves ? kWorkAFarWindowElem : 0));
   const double sum = moves ? kWorkAFarSum : 0;
   const double kernels = static_cast<double>(tiling_.points() * tiling_.terms());
   return tile_products * (terms * lanes * product + (terms * window + lanes * sum) / terms_met) +

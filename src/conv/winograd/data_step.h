@@ -130,6 +130,15 @@ class DataStep : public Step {
   double KernelWork() const;  // of a group
   int64_t SlabPixels(const packing::Extent4& box) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
+  int64_t ScratchBytes() const {
+    int64_t bytes = 0;
+    ScratchAt(nullptr, &bytes);
+    return bytes;
+  }
+  // How often windows are transformed.
+  int64_t passes(const Geometry& geometry) const {
+    return in_parts() ? base::CeilDiv(units(geometry), block_units_) : 1;
+  }
 
   // Windows of a box along an axis, and in all.
   int64_t windows(const packing::Extent4& box, int axis) const { return tiling_.axes[axis].windows(box[axis + 1]); }
@@ -215,7 +224,7 @@ class DataStep : public Step {
   double work_ = 0;
   channel_lanes::DataStep direct_;         // for what is not finite
   packing::CommonNumbers kernels_of_all_;  // where windows are in each job
-  int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1, losses_handle_ = -1;
+  int scratch_handle_ = -1, kernels_handle_ = -1, windows_handle_ = -1, found_handle_ = -1;
 };
 
 }  // namespace canopy::conv::winograd

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward data whose products are of numbers in parts.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <new>
 
@@ -36,9 +35,8 @@ class SplitRun {
         kernel_maker_(step, problem, buffers),
         split_(*kernels::SplitGemm(DataStep::kParts)),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
-        losses_(*new (ledger.Fetch(workspace, s_.losses_handle_)) split_gemm::Losses),
+        losses_(*new (ledger.Fetch(workspace, s_.found_handle_)) split_gemm::Losses),
         serial_(s_.work_ < kSerialWork) {
-    for (int64_t point = 0; point < t_.points(); ++point) without_[point] = t_.KindsWithout(t_.PointAt(point));
     for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
   }
 
@@ -124,27 +122,15 @@ class SplitRun {
     return scratch.windows + panel * s_.part_panels() * kSplitSide;
   }
 
-  // Takes apart the windows that terms meet which do not vanish, and returns how many blocks these are; `blocks` says
-  // which blocks of the kernels they meet.
-  int64_t TakeApart(int64_t point, const Box& box, const TileRange& tiles, const DataScratch& scratch,
-                    int64_t* blocks) const {
-    const auto& axes = t_.axes;
-    const Extent3 at = t_.PointAt(point);
-    const int64_t row_panels = base::CeilDiv(tiles.count, kSplitSide);
+  // Takes apart the windows that terms meet which do not vanish, and lists which blocks of the kernels these meet.
+  // Returns how many there are.
+  int64_t TakeApart(int64_t point, const Box& box, const TileRange& tiles, const DataScratch& scratch) const {
+    const int64_t row_panels = base::CeilDiv(tiles.count, kSplitSide), step = row_panels * DataStep::kPartPanel;
     const float* windows = scratch.windows + point * s_.window_step();
     float* to = scratch.parts;
     uint32_t bits = 0;
-    int64_t term = 0, count = 0;
-    ForEach({axes[0].terms, axes[1].terms, axes[2].terms}, [&](int64_t d, int64_t h, int64_t w) {
-      const int64_t this_term = term++;
-      if (axes[0].Vanishes(d, kPhase, at[0]) || axes[1].Vanishes(h, kPhase, at[1]) ||
-          axes[2].Vanishes(w, kPhase, at[2])) {
-        return;
-      }
-      const int64_t window =
-          boxes_.lists().Window(box, 0, d * axes[0].term_step(box.count[1]), h * axes[1].term_step(box.count[2]),
-                                w * axes[2].term_step(box.count[3]));
-      const int64_t step = row_panels * DataStep::kPartPanel;
+    int64_t count = 0;
+    boxes_.lists().ForTerms(box, kPhase, point, [&](int64_t term, int64_t window) {
       for (int64_t panel = 0; panel < row_panels; ++panel) {
         const int64_t first = panel * kSplitSide;
         bits |= split_.rows_at({windows + window * s_.padded_sources_, scratch.row_offsets + tiles.first + first,
@@ -152,7 +138,7 @@ class SplitRun {
                                to + panel * DataStep::kPartPanel);
       }
       to += s_.source_blocks() * step;
-      for (int64_t chunk = 0; chunk < s_.source_blocks(); ++chunk) blocks[count++] = BlockAt(this_term, chunk);
+      for (int64_t chunk = 0; chunk < s_.source_blocks(); ++chunk) scratch.blocks[count++] = BlockAt(term, chunk);
     });
     losses_.AddRows(bits);
     return count;
@@ -161,10 +147,9 @@ class SplitRun {
   // One point's products with all panels.
   void MultiplyPoint(int64_t point, const Box& box, const Panels& panels, const float* kernels,
                      const DataScratch& scratch) const {
-    const TileRange tiles = scratch.listed->tiles_without[without_[point]];
+    const TileRange tiles = boxes_.TilesAt(point, scratch);
     if (tiles.count == 0) return;
-    int64_t* blocks = scratch.blocks;
-    const int64_t count = TakeApart(point, box, tiles, scratch, blocks);
+    const int64_t count = TakeApart(point, box, tiles, scratch), *blocks = scratch.blocks;
     kernels::SplitOperands operands{};
     operands.row_panels = base::CeilDiv(tiles.count, kSplitSide);
     operands.c_step = s_.sum_lanes();
@@ -212,7 +197,6 @@ class SplitRun {
   const kernels::SplitKernels& split_;
   plan::Shares scratch_;
   split_gemm::Losses& losses_;
-  std::array<int, kernels::WinogradPoints(2)> without_{};  // kinds of tiles, at each point
   bool serial_;
 };
 
