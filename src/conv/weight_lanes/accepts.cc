@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients of large weights over few pixels: what counts is that weights and their gradient are read and written once,
-// where they stand.
+// Large weights over few pixels: what counts is that weights and their gradient are read and written once, where they
+// stand.
 #include <algorithm>
 #include <string_view>
 
 #include "conv/packing/planes.h"
+#include "conv/weight_lanes/limits.h"
 #include "conv/weight_lanes/shifts.h"
+#include "conv/weight_lanes/slab.h"
 
 namespace canopy::conv::weight_lanes {
 namespace {
 
 constexpr int64_t kMostTaps = 1024;
-constexpr int64_t kMostPixels = 256;   // of all images: the terms of a weight's gradient are one sum
-constexpr int64_t kMostPadded = 4096;  // input positions of an image, padding included
+constexpr int64_t kMostPadded = 4096;           // input positions of an image, padding included
+constexpr int64_t kMostColumnFloats = 3 << 19;  // 6 MiB
 
 // Whether a channel's taps are one run, and input channels follow one another.
 bool TapsRun(const Operand& weight, const Extent3& kernel) {
@@ -20,22 +22,26 @@ bool TapsRun(const Operand& weight, const Extent3& kernel) {
   return s[4] == 1 && s[3] == kernel[2] && s[2] == kernel[1] * kernel[2] && s[1] == kernel[0] * kernel[1] * kernel[2];
 }
 
-bool SmallImages(const Geometry& g) {
+bool SmallSlab(const Geometry& g) {
   const Slab slab(g);
+  return *std::max_element(slab.extent.begin(), slab.extent.end()) <= kMostPadded && slab.floats() <= kMostPadded;
+}
+
+bool SmallShifts(const Geometry& g) {
   const Shifts shifts(g);
   for (int axis = 0; axis < 3; ++axis) {
-    if (slab.extent[axis] > kMostPadded || shifts.extent[axis] > kMostPadded / shifts.stride[axis]) return false;
+    if (shifts.extent[axis] > kMostPadded / shifts.stride[axis]) return false;
   }
-  return slab.floats() <= kMostPadded && shifts.floats() <= kMostPadded;
+  return shifts.floats() <= kMostPadded;
 }
 
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation != kBackwardData && computation != kBackwardWeights) return "it computes gradients only";
+  if ((computation & (kBiasFromOutput | kBiasFromInput)) != 0) return "it sums no biases";
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;
-  const bool weights = computation == kBackwardWeights;
+  const bool weights = computation == kBackwardWeights, forward = computation == kForward;
   if (g.kernel[0] > kMostTaps || g.kernel[1] > kMostTaps || g.kernel[2] > kMostTaps || g.taps() > kMostTaps) {
     return "the kernel has more than 1024 offsets";
   }
@@ -45,12 +51,19 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
       g.batch * size[0] * size[1] * size[2] > kMostPixels) {
     return "there are more than 256 output pixels";
   }
-  if (g.batch * size[0] * size[1] * size[2] == 0) return "there are no output pixels";
-  if (!packing::PlanesRun(problem.output, size)) return "output pixels do not lie side by side";
+  const int64_t pixels = g.batch * size[0] * size[1] * size[2];
+  if (pixels == 0) return "there are no output pixels";
+  if (!packing::PlanesRun(forward ? problem.output_result : problem.output, size))
+    return "output pixels do not lie side by side";
   if (!TapsRun(weights ? problem.weight_result : problem.weight, g.kernel)) {
     return "the weights of an output channel are not one run";
   }
-  return SmallImages(g) ? "" : "a padded image has more than 4096 positions";
+  if (!SmallSlab(g) || (!forward && !SmallShifts(g))) return "a padded image has more than 4096 positions";
+  if (forward) {
+    const int64_t lanes = PixelPanels(pixels).block_lanes();
+    if (g.input_channels > kMostColumnFloats / lanes / g.taps()) return "the columns take more than 6 MiB";
+  }
+  return "";
 }
 
 }  // namespace canopy::conv::weight_lanes

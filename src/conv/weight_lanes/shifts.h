@@ -39,24 +39,6 @@ struct Shifts {
   int64_t run = 0;           // positions from the first output pixel to the last
 };
 
-// A channel of an image with its padding, as far as taps reach.
-struct Slab {
-  explicit Slab(const Geometry& g) {
-    for (int axis = 0; axis < 3; ++axis) {
-      extent[axis] = (g.output_size[axis] - 1) * g.stride[axis] + (g.kernel[axis] - 1) * g.dilation[axis] + 1;
-      first[axis] = std::max<int64_t>(0, -g.pad_begin[axis]);
-      at[axis] = first[axis] + g.pad_begin[axis];
-      count[axis] = std::max<int64_t>(0, std::min(g.input_size[axis] - first[axis], extent[axis] - at[axis]));
-    }
-  }
-
-  int64_t floats() const { return extent[0] * extent[1] * extent[2]; }
-  int64_t Position(const Extent3& i) const { return (i[0] * extent[1] + i[1]) * extent[2] + i[2]; }
-
-  Extent3 extent{};
-  Extent3 first{}, at{}, count{};  // `count` input coordinates from `first` on stand at `at`
-};
-
 // Whether the kernel covers an image of `input` and nothing else, and the image is one run: element by element that of
 // the weights.
 inline bool CoversInput(const Geometry& g, const Operand& input) {

@@ -114,32 +114,13 @@ class WeightsRun {
     float* to = scratch.columns + image * s_.pixels_ * step;
     if (s_.whole_) return input_.FetchRun(offset, block.lanes, to);
     for (int64_t c = 0; c < block.channels; ++c) {
-      FillSlab(offset + c * p_.input.strides[1], scratch.slab + c * s_.slab_.floats());
+      s_.slab_.Fill(input_, p_.input, offset + c * p_.input.strides[1], scratch.slab + c * s_.slab_.floats());
     }
     for (int64_t d = 0; d < g.output_size[0]; ++d) {
       for (int64_t h = 0; h < g.output_size[1]; ++h, to += g.output_size[2] * step) {
         kernels::Lines().copy_runs(scratch.slab + s_.slab_.Position({d * g.stride[0], h * g.stride[1], 0}),
                                    scratch.run_offsets, block.channels * s_.channel_runs_, s_.run_, g.output_size[2],
                                    g.stride[2], to, step);
-      }
-    }
-  }
-
-  // A channel of an image; around it stay zeros.
-  void FillSlab(int64_t offset, float* slab) const {
-    const Slab& s = s_.slab_;
-    const auto& strides = p_.input.strides;
-    const int64_t step = strides[4];
-    if (s.count[2] == 0) return;
-    for (int64_t d = 0; d < s.count[0]; ++d) {
-      const int64_t first = offset + (s.first[0] + d) * strides[2] + s.first[1] * strides[3] + s.first[2] * step;
-      float* to = slab + s.Position({s.at[0] + d, s.at[1], s.at[2]});
-      if (step == 1) {
-        input_.CopyRows(first, strides[3], s.count[1], s.count[2], to, s.extent[2]);
-        continue;
-      }
-      for (int64_t h = 0; h < s.count[1]; ++h) {
-        input_.FetchGrid(first + h * strides[3], 0, 1, step, s.count[2], to + h * s.extent[2]);
       }
     }
   }

@@ -14,6 +14,7 @@
 #include "conv/algorithm.h"
 #include "conv/weight_lanes/blocks.h"
 #include "conv/weight_lanes/shifts.h"
+#include "conv/weight_lanes/slab.h"
 
 namespace canopy::conv::weight_lanes {
 

@@ -53,6 +53,7 @@ Case MakeCase(const Geometry& g, DType type, Draw* draw) {
   c.output = make(output, type);
   c.input_result = make(input, DType::kFloat32);
   c.weight_result = make(weight, DType::kFloat32);
+  c.output_result = make(output, DType::kFloat32);
   c.SetOperands();
   return c;
 }
@@ -83,11 +84,12 @@ TEST_P(WeightLanesTest, GivesExactSumsOfWholeNumbers) {
   for (uint32_t seed = 0; seed < 60; ++seed) {
     const DType types[] = {DType::kFloat32, DType::kFloat32, DType::kBFloat16, DType::kFloat16};
     Case c = FewPixelsCase(seed, types[seed % 4]);
-    for (const Computation computation : {kBackwardData, kBackwardWeights}) {
+    for (const Computation computation : {kForward, kBackwardData, kBackwardWeights}) {
       EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", computation), computation);
     }
     const Sums expected = Expected(c);
     const std::string trace = "seed " + std::to_string(seed);
+    ExpectNear("forward", c.output_result, expected.output, 0, trace);
     ExpectNear("backward data", c.input_result, expected.input, 0, trace);
     ExpectNear("backward weights", c.weight_result, expected.weight, 0, trace);
     if (HasFailure()) return;
@@ -102,6 +104,38 @@ TEST_P(WeightLanesTest, OnePixelWeighsRowsOfWeights) {
     Case c = MakeCase(g, seed % 4 == 3 ? DType::kFloat16 : DType::kFloat32, &draw);
     EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", kBackwardData), kBackwardData);
     ExpectNear("backward data", c.input_result, Expected(c).input, 0, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+}
+
+// Rows of weights a multiple of 4 KiB apart: tiles then have fewer rows.
+TEST_P(WeightLanesTest, ForwardOfRowsThatShareASetOfTheCache) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    Draw draw(seed);
+    Geometry g;
+    g.batch = seed + 1;
+    g.input_channels = 64;
+    g.output_channels = 21;
+    g.kernel = {1, 4, 4};
+    g.stride = {1, 2, 2};
+    g.pad_begin = {0, 1, 1};
+    g.input_size = {1, 8, 8};
+    g.output_size = {1, 4, 4};
+    Case c = MakeCase(g, DType::kFloat32, &draw);
+    EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", kForward), kForward);
+    ExpectNear("forward", c.output_result, Expected(c).output, 0, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(WeightLanesTest, KeepForwardPaddingAbsentBesideWhatIsNotFinite) {
+  const kernels::ScopedTarget scoped(GetParam());
+  for (uint32_t seed = 0; seed < 24; ++seed) {
+    Case c = FewPixelsCase(seed, seed % 4 == 3 ? DType::kBFloat16 : DType::kFloat32);
+    MakeOneInfinite(&c, seed);
+    EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", kForward), kForward);
+    ExpectSameClasses(c.output_result, Expected(c).output, "seed " + std::to_string(seed) + " forward");
     if (HasFailure()) return;
   }
 }
