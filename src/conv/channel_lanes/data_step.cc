@@ -34,7 +34,8 @@ constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they st
 constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
 constexpr double kEfficiencyOfOne = 0.85;  // of tiles of one vector: a load for every multiply-add
 constexpr double kWorkAPackedWeight = 1;   // transposing one element
-constexpr double kWorkACrowdedWeight = 1;  // more, where the lines of all lanes share a set of the L1
+constexpr double kWorkADistance = 0.3;     // more, of one that comes from afar
+constexpr double kWorkACrowdedWeight = 1;  // likewise, where the lines of all lanes share a set of the L1
 constexpr double kWorkAFarWeight = 0.1;    // reading one that is packed already
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkACopiedElem = 0.5;  // likewise
@@ -164,9 +165,9 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double packed_bytes = weights * sizeof(float) * static_cast<double>(g.groups) / (dot_rate_ > 0 ? 2 : 1);
   cut.packed_once = boxes > 1 && weights > 0 && packed_bytes <= kMostPackedBytes;
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
-  const double a_weight =
-      kWorkAPackedWeight +
-      (packing::CrowdASet(kernels::GatherTiles::kMostRows, weight_.result_stride) ? kWorkACrowdedWeight : 0);
+  const bool crowded = packing::CrowdASet(kernels::GatherTiles::kMostRows, weight_.result_stride);
+  const double distance = packed_bytes <= kMostPackedBytes ? 0 : crowded ? kWorkACrowdedWeight : kWorkADistance;
+  const double a_weight = kWorkAPackedWeight + distance;
   cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              weights * (cut.packed_once ? a_weight + boxes * kWorkAFarWeight : boxes * a_weight) +
              reach.pixels * blocks * channels * slab_elem +

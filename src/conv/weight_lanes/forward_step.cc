@@ -25,7 +25,7 @@ constexpr int64_t kMostRows = 64;  // of a job
 // In units of Step::Work.
 constexpr double kEfficiency = 0.9;   // of the tiles
 constexpr double kWorkAWeight = 0.1;  // reading one from the last-level cache or memory
-constexpr double kWorkACopiedWeight = 0.6;
+constexpr double kWorkACopiedWeight = 1;
 constexpr double kWorkAColumnElem = 0.8;  // fetching one
 constexpr double kWorkAColumnRun = 16;    // of elements that a step of the output's walk parts
 constexpr double kWorkATileVector = 2;
