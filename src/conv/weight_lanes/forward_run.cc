@@ -11,6 +11,7 @@
 #include "conv/weight_lanes/limits.h"
 #include "exec/pool.h"
 #include "kernels/ask.h"
+#include "kernels/dots/contract.h"
 
 namespace canopy::conv::weight_lanes {
 
@@ -49,7 +50,7 @@ class ForwardRun {
   }
 
  private:
-  // All taps of a channel, in [panel][column][lane of the panel].
+  // All taps of a channel.
   void MakeColumns(int64_t channel, float* slab, float* columns) const {
     const Geometry& g = p_.geometry;
     const packing::LanePanels& panels = s_.panels_;
@@ -59,13 +60,15 @@ class ForwardRun {
       s_.slab_.Fill(input_, p_.input, n * p_.input.strides[0] + channel * p_.input.strides[1],
                     slab + n * s_.slab_.floats());
     }
-    columns += channel / s_.input_channels_ * s_.GroupFloats() + first * width;
+    const int64_t step = s_.dots_ ? 1 : width;  // from column to column
+    columns += channel / s_.input_channels_ * s_.GroupFloats() + first * step;
     float line[2 * kMostPixels] = {};  // panels are whole
-    for (int64_t tap = 0; tap < s_.taps_; ++tap, columns += width) {
+    for (int64_t tap = 0; tap < s_.taps_; ++tap, columns += step) {
       const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
       FetchColumn(slab + s_.slab_.Position({at[0] * g.dilation[0], at[1] * g.dilation[1], at[2] * g.dilation[2]}),
                   line);
-      for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
+      for (int64_t i = 0; s_.dots_ && i < s_.pixels_; ++i) columns[i * s_.terms()] = line[i];
+      for (int64_t panel = 0; !s_.dots_ && panel < panels.panels(0); ++panel) {
         std::copy_n(line + panel * width, width, columns + panel * s_.terms() * width);
       }
     }
@@ -94,12 +97,15 @@ class ForwardRun {
   bool Job(int64_t group, int64_t block, const float* columns, const ForwardScratch& scratch) const {
     const int64_t first = block * s_.block_, count = std::min(s_.block_, s_.output_channels_ - first);
     const int64_t channel = group * s_.output_channels_ + first;
+    if (s_.dots_) std::fill_n(scratch.sums, count * s_.lanes(), 0.0f);
     for (int64_t k = 0; k < s_.terms(); k += s_.chunk_) {
       const int64_t terms = std::min(s_.chunk_, s_.terms() - k);
       const float* direct = weight_.Direct(channel * p_.weight.strides[0] + k, 1);
       Rows rows{direct, p_.weight.strides[0]};
       if (direct == nullptr) rows = Copy(channel, count, {k, terms}, scratch.rows);
-      Multiply(rows, count, {k, terms}, columns + group * s_.GroupFloats(), scratch.sums);
+      const float* of_group = columns + group * s_.GroupFloats();
+      s_.dots_ ? AddDots(rows, count, {k, terms}, of_group, scratch.sums)
+               : Multiply(rows, count, {k, terms}, of_group, scratch.sums);
     }
     Store(channel, count, scratch.sums);
     return !kernels::Lines().any_nonfinite(scratch.sums, count * s_.lanes());
@@ -147,6 +153,33 @@ class ForwardRun {
         const bool last = p + 1 == row_panels.count();
         operands.ahead = last ? rows.first + terms.count : operands.a + row_panels.rows(p) * rows.stride;
         (asks ? tiles.scattered_ahead : tiles.scattered)[row_panels.rows(p)](operands, terms.first > 0);
+      }
+    }
+  }
+
+  // sums += a chunk's dot products.
+  void AddDots(const Rows& rows, int64_t count, const Terms& terms, const float* columns, float* sums) const {
+    const kernels::DotsKernels& dots = kernels::Dots();
+    float vectors[kernels::kMostDotsRows * kernels::kMostDotsColumns * ForwardStep::kMostDotsLanes];
+    float products[kernels::kMostDotsRows * kernels::kMostDotsColumns];
+    int64_t offsets[kernels::kMostDotsColumns];
+    for (int64_t i = 0; i < s_.pixels_; ++i) offsets[i] = i * s_.terms();
+    kernels::DotsCall call{};
+    call.a_row = rows.stride;
+    call.b = columns + terms.first;
+    call.b_offsets = offsets;
+    call.vectors = terms.count / dots.lanes;
+    call.sums = vectors;
+    call.sums_row = s_.pixels_ * dots.lanes;
+    call.first = true;
+    call.ahead[0] = call.ahead[1] = reinterpret_cast<const char*>(rows.first);
+    for (int64_t first = 0, some; first < count; first += some) {
+      some = std::min<int64_t>(dots.most_rows(), count - first);
+      call.a = rows.first + first * rows.stride;
+      dots.dots[some][s_.pixels_](call);
+      dots.reduce(vectors, some * s_.pixels_, products);
+      for (int64_t i = 0; i < some * s_.pixels_; ++i) {
+        sums[(first + i / s_.pixels_) * s_.lanes() + i % s_.pixels_] += products[i];
       }
     }
   }

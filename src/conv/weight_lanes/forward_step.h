@@ -2,7 +2,8 @@
 // Forward, where the columns (input channel, tap) of the weight matrix are the terms:
 //   result[output channel][pixel] = sum over columns of weight[output channel][column] * columns[column][pixel].
 // The pixels of all images are the lanes, and each weight is read once, where it stands. The columns, which are few
-// beside the weights, are made of the input before. The gradient of a transposed convolution's input is such a product.
+// beside the weights, are made of the input before. Of a handful of pixels the results are dot products along columns.
+// The gradient of a transposed convolution's input is such a product.
 #ifndef CANOPY_CONV_WEIGHT_LANES_FORWARD_STEP_H_
 #define CANOPY_CONV_WEIGHT_LANES_FORWARD_STEP_H_
 
@@ -34,6 +35,8 @@ class ForwardStep : public Step {
  private:
   friend class ForwardRun;
 
+  static constexpr int64_t kMostDotsLanes = 64;
+
   double Estimate(const ConvProblem& problem) const;
   int64_t terms() const { return input_channels_ * taps_; }
   int64_t lanes() const { return panels_.block_lanes(); }
@@ -46,10 +49,11 @@ class ForwardStep : public Step {
   packing::LanePanels panels_;                                   // of pixels, one block
   int64_t chunk_ = 1;                                            // terms of a call
   int64_t block_ = 1, blocks_ = 0;                               // output channels of a job; jobs of a group
+  bool dots_ = false;                                            // results are dot products along columns
   int64_t rows_ = 1;                                             // of a call at most
   Slab slab_;
   double work_ = 0;
-  packing::CommonNumbers columns_;  // [group][panel][column][lane of the panel]
+  packing::CommonNumbers columns_;  // [group][panel][column][lane of the panel] or [group][pixel][column]
   int scratch_handle_ = -1;
 };
 

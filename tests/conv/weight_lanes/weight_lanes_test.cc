@@ -108,20 +108,22 @@ TEST_P(WeightLanesTest, OnePixelWeighsRowsOfWeights) {
   }
 }
 
-// Rows of weights a multiple of 4 KiB apart: tiles then have fewer rows.
+// Rows of weights a multiple of 4 KiB apart, which leave tiles fewer rows, and so few pixels that there are none but dot
+// products; with several chunks of both.
 TEST_P(WeightLanesTest, ForwardOfRowsThatShareASetOfTheCache) {
   const kernels::ScopedTarget scoped(GetParam());
-  for (uint32_t seed = 0; seed < 4; ++seed) {
+  for (uint32_t seed = 0; seed < 8; ++seed) {
     Draw draw(seed);
+    const int64_t size = seed % 4 + 1;
     Geometry g;
-    g.batch = seed + 1;
-    g.input_channels = 64;
+    g.batch = seed < 4 ? 1 : 2;
+    g.input_channels = seed % 2 == 0 ? 64 : 320;
     g.output_channels = 21;
     g.kernel = {1, 4, 4};
     g.stride = {1, 2, 2};
     g.pad_begin = {0, 1, 1};
-    g.input_size = {1, 8, 8};
-    g.output_size = {1, 4, 4};
+    g.input_size = {1, 2 * size, 2 * size};
+    g.output_size = {1, size, size};
     Case c = MakeCase(g, DType::kFloat32, &draw);
     EXPECT_EQ(RunAlgorithm(&c, "weight_lanes", kForward), kForward);
     ExpectNear("forward", c.output_result, Expected(c).output, 0, "seed " + std::to_string(seed));
