@@ -38,7 +38,9 @@ bool SmallShifts(const Geometry& g) {
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
-  if ((computation & (kBiasFromOutput | kBiasFromInput)) != 0) return "it sums no biases";
+  if (computation != kForward && computation != kBackwardData && computation != kBackwardWeights) {
+    return "it computes products only, one result at a time";
+  }
   if (problem.has_bias) return "it adds no bias";
   const Geometry& g = problem.geometry;
   const bool weights = computation == kBackwardWeights, forward = computation == kForward;

@@ -67,8 +67,11 @@ class ForwardRun {
       const Extent3 at = {tap / (g.kernel[1] * g.kernel[2]), tap / g.kernel[2] % g.kernel[1], tap % g.kernel[2]};
       FetchColumn(slab + s_.slab_.Position({at[0] * g.dilation[0], at[1] * g.dilation[1], at[2] * g.dilation[2]}),
                   line);
-      for (int64_t i = 0; s_.dots_ && i < s_.pixels_; ++i) columns[i * s_.terms()] = line[i];
-      for (int64_t panel = 0; !s_.dots_ && panel < panels.panels(0); ++panel) {
+      if (s_.dots_) {
+        for (int64_t i = 0; i < s_.pixels_; ++i) columns[i * s_.terms()] = line[i];
+        continue;
+      }
+      for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
         std::copy_n(line + panel * width, width, columns + panel * s_.terms() * width);
       }
     }
@@ -91,6 +94,7 @@ class ForwardRun {
   struct Rows {
     const float* first;
     int64_t stride;
+    bool in_place;
   };
 
   // Whether all results are finite.
@@ -101,7 +105,7 @@ class ForwardRun {
     for (int64_t k = 0; k < s_.terms(); k += s_.chunk_) {
       const int64_t terms = std::min(s_.chunk_, s_.terms() - k);
       const float* direct = weight_.Direct(channel * p_.weight.strides[0] + k, 1);
-      Rows rows{direct, p_.weight.strides[0]};
+      Rows rows{direct, p_.weight.strides[0], true};
       if (direct == nullptr) rows = Copy(channel, count, {k, terms}, scratch.rows);
       const float* of_group = columns + group * s_.GroupFloats();
       s_.dots_ ? AddDots(rows, count, {k, terms}, of_group, scratch.sums)
@@ -119,7 +123,7 @@ class ForwardRun {
     for (int64_t r = 0; r < count; ++r) {
       weight_.FetchRun((channel + r) * p_.weight.strides[0] + terms.first, terms.count, to + r * s_.copied_stride());
     }
-    return {to, s_.copied_stride()};
+    return {to, s_.copied_stride(), false};
   }
 
   // sums (+)= a chunk's products. The first panel's calls ask for the weights that come next: the processor foresees
@@ -146,7 +150,7 @@ class ForwardRun {
     for (int64_t panel = 0; panel < panels.panels(0); ++panel) {
       const kernels::GatherTiles& tiles = panels.tiles(0, panel);
       operands.b = columns + (panel * s_.terms() + terms.first) * panels.panel_lanes();
-      const bool asks = panel == 0 && rows.stride != s_.copied_stride();
+      const bool asks = panel == 0 && rows.in_place;
       for (int64_t p = 0; p < row_panels.count(); ++p) {
         operands.a = rows.first + row_panels.first(p) * rows.stride;
         operands.c = sums + row_panels.first(p) * s_.lanes() + panel * panels.panel_lanes();
