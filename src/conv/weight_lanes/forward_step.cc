@@ -20,9 +20,9 @@ using base::CeilDiv;
 constexpr int64_t kMostTerms = 256;       // of one tile call: FP32 sums stay short
 constexpr int64_t kLeastTerms = 64;       // likewise
 constexpr int64_t kNearFloats = 8 << 10;  // of a call's columns: 32 KiB
-constexpr int64_t kRowsOfASet = 8;
-constexpr int64_t kMostRows = 64;        // of a job
-constexpr int64_t kMostDottedRows = 16;  // likewise
+constexpr int64_t kRowsOfASet = 8;        // of a call, where the lines of all rows share a set of the L1
+constexpr int64_t kMostRows = 64;         // of a job
+constexpr int64_t kMostDottedRows = 16;   // likewise
 
 // In units of Step::Work.
 constexpr double kDotsEfficiency = 0.7;  // of dot products
@@ -69,10 +69,9 @@ double ForwardStep::Estimate(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const double columns = static_cast<double>(terms()), rows = static_cast<double>(output_channels_);
   const double vectors = static_cast<double>(lanes()) / kWorkLanes, weights = columns * rows;
-  const double calls =
-      static_cast<double>(CeilDiv(terms(), chunk_) * panels_.panels(0) * blocks_ * CeilDiv(block_, rows_));
   const double runs = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1]);
   const double chunks = static_cast<double>(CeilDiv(terms(), chunk_));
+  const double calls = chunks * static_cast<double>(panels_.panels(0) * blocks_ * CeilDiv(block_, rows_));
   const double read = problem.IsPlain(problem.weight) ? kWorkAWeight : kWorkACopiedWeight;
   const double a_weight = dots_ ? static_cast<double>(pixels_) / kWorkLanes / kDotsEfficiency + kWorkADottedWeight
                                 : vectors / kEfficiency + read;
