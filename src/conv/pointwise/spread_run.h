@@ -19,14 +19,18 @@ class SpreadRun {
   void Store(const Range& channels, const Range& pixels, const float* results, float* line) const;
 
  private:
-  struct Stretch {
+  // Rows of a bundle's results, one behind the other from `from` on, and where they belong: the first at `offset`, the
+  // next ones row_step() behind it, each with the zeros up to `length`.
+  struct Rows {
     const float* from;
-    int64_t columns, offset, length;
-    int64_t row;  // elements up to the end of its first row
+    int64_t columns, count, offset, length;
+    int64_t behind;  // elements from `offset` to the end of that row of the input
   };
 
-  void Spread(const float* from, int64_t columns, int64_t length, bool streamed, float* to) const;
-  void StoreRows(const Stretch& stretch, int64_t channel, float* line) const;
+  void StoreBundle(const Unfolded::Bundle& bundle, const Range& pixels, const float* from, float* line) const;
+  void StoreRows(const Rows& rows, int64_t channel, float* line) const;
+  void StoreByLines(const Rows& row, int64_t channel, float* line) const;
+  void Spread(const Rows& rows, int64_t length, int64_t ahead, bool streamed, float* to) const;
 
   const DataStep& s_;
   const ConvProblem& p_;

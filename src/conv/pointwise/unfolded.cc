@@ -90,6 +90,12 @@ int64_t Unfolded::Reach(const Bundle& b, const Row& r) const {
   return rows * input_size_[2];
 }
 
+int64_t Unfolded::RowsAlike(const Bundle& b, const Row& r) const {
+  const int64_t others = output_size_[1] - 1 - r.height;  // before the last, which reaches the plane's end
+  const Row last{r.depth, output_size_[1] - 1, 0};
+  return Reach(b, last) == Reach(b, r) ? others + 1 : others;
+}
+
 template <class F>
 void Unfolded::ForEachRun(const Range& pixels, const F& visit) const {
   Row row = RowAt(pixels.first / width_);
@@ -98,7 +104,7 @@ void Unfolded::ForEachRun(const Range& pixels, const F& visit) const {
     Run run{p, 1, std::min(pixels.count - p, width_ - column), row.offset + column * column_step_};
     if (run.columns == width_) run.rows = std::min((pixels.count - p) / width_, output_size_[1] - row.height);
     visit(run);
-    for (int64_t r = 0; r < run.rows; ++r) Next(&row);
+    Skip(run.rows, &row);
     column = 0;
     p += run.rows * run.columns;
   }

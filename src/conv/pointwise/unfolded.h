@@ -49,6 +49,7 @@ class Unfolded {
   int64_t bundle() const { return kernel_[2]; }  // channels of one
   int64_t width() const { return width_; }       // pixels of an output row
   int64_t column_stride() const { return stride_[2]; }
+  int64_t row_step() const { return row_step_; }  // elements from a row that an output row meets to the next one
   int64_t channel_stride() const { return strides_[1]; }
 
   // The input's channels that some unfolded ones come from.
@@ -58,9 +59,13 @@ class Unfolded {
   Row RowAt(int64_t index) const;
   void Next(Bundle* bundle) const;
   void Next(Row* row) const;
+  void Skip(int64_t rows, Row* row) const;  // as many of its plane
 
   // Elements from there to the next row that any bundle meets, or to the plane's end. REQUIRES: planes are runs.
   int64_t Reach(const Bundle& bundle, const Row& row) const;
+
+  // Rows from there on in one plane that reach as far.
+  int64_t RowsAlike(const Bundle& bundle, const Row& row) const;
 
   // to[(c - channels.first) * to_step + p - pixels.first] = channel c, pixel p.
   void Fetch(const LineReader& reader, const Range& channels, const Range& pixels, float* to, int64_t to_step) const;
@@ -112,6 +117,12 @@ inline void Unfolded::Next(Row* r) const {
   if (++r->depth < output_size_[0]) return;
   r->depth = 0;
   r->offset += strides_[0] - output_size_[0] * depth_step;
+}
+
+inline void Unfolded::Skip(int64_t rows, Row* r) const {
+  r->offset += (rows - 1) * row_step_;
+  r->height += rows - 1;
+  Next(r);
 }
 
 }  // namespace canopy::conv::pointwise

@@ -15,6 +15,7 @@
 #include "kernels/ask.h"
 #include "kernels/convert/convert-inl.h"
 #include "kernels/lines/contract.h"
+#include "kernels/streams.h"
 #include "kernels/transpose_blocks-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -164,35 +165,6 @@ inline void StreamRows(const float* HWY_RESTRICT from, int64_t from_step, int64_
   }
 }
 
-inline void Spread(const float* HWY_RESTRICT from, int64_t count, int64_t step, int64_t length,
-                   [[maybe_unused]] bool streamed, float* HWY_RESTRICT to) {
-  int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR && !HWY_MEM_OPS_MIGHT_FAULT
-  // A number of 64 bits is an element and a 0 behind it.
-  const hn::ScalableTag<float> d;
-  const hn::RepartitionToWide<hn::RebindToUnsigned<decltype(d)>> dw;
-  const hn::Rebind<uint32_t, decltype(dw)> du;
-  const hn::Rebind<float, decltype(dw)> dh;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(dh));
-  for (; step == 2 && 2 * i < length; i += lanes) {
-    const int64_t left = HWY_MAX(0, count - i), room = length - 2 * i;
-    const auto elements = left >= lanes ? hn::LoadU(dh, from + i)
-                          : left == 0   ? hn::Zero(dh)
-                                        : hn::MaskedLoad(hn::FirstN(dh, static_cast<size_t>(left)), dh, from + i);
-    const auto spread = hn::BitCast(d, hn::PromoteTo(dw, hn::BitCast(du, elements)));
-    if (streamed) {
-      hn::Stream(spread, d, to + 2 * i);
-    } else if (room >= 2 * lanes) {
-      hn::StoreU(spread, d, to + 2 * i);
-    } else {
-      hn::BlendedStore(spread, hn::FirstN(d, static_cast<size_t>(room)), d, to + 2 * i);
-    }
-  }
-#endif
-  if (i * step < length) std::memset(to + i * step, 0, static_cast<size_t>(length - i * step) * sizeof(float));
-  for (; i < count; ++i) to[i * step] = from[i];
-}
-
 // With vectors of kLanes, or less where there are none so wide.
 template <size_t kLanes>
 void CopyRunsBy(const float* HWY_RESTRICT from, const int64_t* HWY_RESTRICT offsets, int64_t runs, int64_t length,
@@ -309,6 +281,7 @@ inline bool AnyNonfinite(const float* line, int64_t count) {
   return tail || !hn::AllFalse(du, found);
 }
 
+#include "kernels/lines/spread-inl.h"
 #include "kernels/lines/sums-inl.h"
 
 inline void AddLine(const float* HWY_RESTRICT from, int64_t count, float* HWY_RESTRICT to) {

@@ -19,6 +19,14 @@ struct Segment {
 // Elements that a line may be written past its end: kernels store whole vectors.
 inline constexpr int kLineSlack = 64;
 
+// Lines of results, `together` of which take turns in rows that they do not fill.
+struct Spreading {
+  int64_t together, from_step;    // lines, and from one to the next
+  int64_t count, step;            // elements of each line in a row, and from one to the next there; step >= together
+  int64_t rows, length, to_step;  // length >= (count - 1) * step + together
+  int64_t ahead;                  // from a row to what is asked for meanwhile, to be written later; 0: nothing
+};
+
 struct LineKernels {
   // line[begin + i] = source[segment.source + i] for every segment (step 1), and 0 between, before and after them up to
   // `length`. Segments ascend and do not overlap. Writes up to kLineSlack floats past `length`.
@@ -64,9 +72,12 @@ struct LineKernels {
   // copy_rows past the caches, if it can (kernels/streams.h). REQUIRES: every row of `to` is whole lines of memory.
   void (*stream_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
 
-  // to[i * step] = from[i], 0 <= i < count, and 0 elsewhere in to[0, length); length > (count - 1) * step. Reads and
-  // writes nothing else. Where `streamed`, past the caches if it can (kernels/streams.h).
-  void (*spread)(const float* from, int64_t count, int64_t step, int64_t length, bool streamed, float* to);
+  // Rows whose elements lie apart, and zeros around them: to[r * to_step + i * step + k] = from[k * from_step + r *
+  // count
+  // + i], 0 <= r < rows, 0 <= i < count, 0 <= k < together, and 0 elsewhere in to[r * to_step, r * to_step + length).
+  // Reads and writes nothing else. Where `streamed`, past the caches if it can (kernels/streams.h); only every second
+  // element (together 1, step 2) of rows that are whole lines of memory may be.
+  void (*spread)(const float* from, const Spreading& spreading, bool streamed, float* to);
 
   // to[i * to_step + r * length + j] = from[offsets[r] + i * from_step + j], 0 <= i < count, 0 <= r < runs,
   // 0 <= j < length <= to_step / runs. Reads up to kLineSlack floats past a run; leaves anything between the last run

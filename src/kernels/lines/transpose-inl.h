@@ -159,26 +159,3 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
   }
 }
 #endif
-
-inline void Interleave(const float* HWY_RESTRICT from, int64_t step, int64_t rows, int64_t columns,
-                       float* HWY_RESTRICT to) {
-  int64_t j = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::ScalableTag<float> d;
-  constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(d));
-  for (; rows == 2 && j + kLanes <= columns; j += kLanes) {
-    hn::StoreInterleaved2(hn::LoadU(d, from + j), hn::LoadU(d, from + step + j), d, to + 2 * j);
-  }
-  if (rows > 2) {
-    constexpr int64_t kColumns = 64;
-    int64_t offsets[kColumns];
-    for (int64_t i = 0; i < kColumns; ++i) offsets[i] = i * rows;
-    for (; j < columns; j += kColumns) {
-      Transpose<Form::kFloat32>(from + j, step, rows, HWY_MIN(kColumns, columns - j), to + j * rows, offsets);
-    }
-  }
-#endif
-  for (; j < columns; ++j) {
-    for (int64_t i = 0; i < rows; ++i) to[j * rows + i] = from[i * step + j];
-  }
-}

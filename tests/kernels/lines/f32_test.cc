@@ -235,16 +235,27 @@ TEST_P(LinesTest, StreamRowsCopiesWholeLinesAndNothingElse) {
 
 TEST_P(LinesTest, SpreadPutsZerosBetweenAndBehindAndNothingElse) {
   const ScopedTarget scoped(GetParam());
-  for (int64_t count : {1, 2, 4, 7, 8, 9, 16, 28, 33}) {
-    for (int64_t step : {1, 2, 3}) {
-      for (int64_t behind : {1, 2, 20}) {
-        std::vector<float> from(static_cast<size_t>(count));  // ends with the last element
-        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
-        const int64_t length = (count - 1) * step + behind;
-        std::vector<float> to(static_cast<size_t>(length + 20), -1.0f), expected = to;
-        for (int64_t i = 0; i < length; ++i) expected[i] = i % step == 0 && i / step < count ? from[i / step] : 0;
-        Lines().spread(from.data(), count, step, length, false, to.data());
-        EXPECT_EQ(to, expected) << count << " " << step << " " << behind;
+  for (int64_t count : {1, 2, 4, 7, 8, 9, 14, 16, 28, 33}) {
+    for (const auto& [together, step] : {std::pair{1, 1}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {3, 3}, {5, 5}}) {
+      for (int64_t behind : {0, 1, 2, 20}) {
+        for (int64_t rows : {1, 3}) {
+          Spreading how{together, rows * count + 3, count, step, rows, (count - 1) * step + together + behind, 0, 0};
+          how.to_step = how.length + 5;
+          how.ahead = behind == 1 ? 1000 : 0;
+          // Ends with the last element.
+          std::vector<float> from(static_cast<size_t>((together - 1) * how.from_step + rows * count));
+          for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+          std::vector<float> to(static_cast<size_t>(rows * how.to_step + 20), -1.0f), expected = to;
+          for (int64_t r = 0; r < rows; ++r) {
+            float* row = &expected[r * how.to_step];
+            std::fill(row, row + how.length, 0.0f);
+            for (int64_t i = 0; i < count * together; ++i) {
+              row[i / together * step + i % together] = from[i % together * how.from_step + r * count + i / together];
+            }
+          }
+          Lines().spread(from.data(), how, false, to.data());
+          EXPECT_EQ(to, expected) << count << " of " << together << " by " << step << ", " << behind << ", " << rows;
+        }
       }
     }
   }
@@ -260,7 +271,7 @@ TEST_P(LinesTest, SpreadWritesTheSamePastTheCaches) {
       while (!AreLines(line, length)) ++line;
       float* same = expected.data() + (line - memory.data());
       for (int64_t i = 0; i < length; ++i) same[i] = i % 2 == 0 && i / 2 < count ? from[i / 2] : 0;
-      Lines().spread(from.data(), count, 2, length, true, line);
+      Lines().spread(from.data(), {1, 0, count, 2, 1, length, 0, 0}, true, line);
       FinishStreams();
       EXPECT_EQ(memory, expected) << count << " " << length;
     }
