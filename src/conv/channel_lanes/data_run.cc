@@ -61,7 +61,7 @@ class DataRun {
   PackedSteps StepsOf(const PanelAt& at, int64_t groups) const {
     const int64_t terms = s_.Terms(BlockOf(at).sources), lanes = TilesOf(at).lanes, results = s_.result_channels_;
     if (s_.cut_.one_matrix) return {results, groups * terms * results, terms * results};
-    return {lanes, terms * lanes, s_.PanelFloats()};
+    return {lanes, s_.dot_rate_ > 0 ? terms * lanes : BlockOf(at).tap_step(), s_.PanelFloats()};
   }
 
   // Part `index` of those of all jobs.
@@ -168,8 +168,9 @@ class DataRun {
 
   packing::WeightBlock BlockOf(const PanelAt& at) const {
     const int64_t first = at.panel * s_.cut_.panels.panel_lanes(), lanes = TilesOf(at).lanes;
-    return {WeightOffset(at.group, at.source, first), std::min(s_.chunk_, s_.source_channels_ - at.source),
-            std::min(lanes, s_.result_channels_ - first), lanes};
+    const int64_t sources = std::min(s_.chunk_, s_.source_channels_ - at.source);
+    return {WeightOffset(at.group, at.source, first), sources, std::min(lanes, s_.result_channels_ - first), lanes,
+            s_.TapGap(sources * lanes)};
   }
 
   // Of a panel that was packed before.
@@ -251,7 +252,8 @@ class DataRun {
     const kernels::GatherTiles& tiles = TilesOf(at);
     const PackedSteps steps = StepsOf(at, groups);
     const int64_t terms = s_.Terms(shape.channels / groups);
-    int64_t done = 0;  // positions
+    int64_t done = 0, places = 0;  // positions of classes
+    ForEachClass(box, [&](const Clipped& c) { places += c.positions() * box.count[0]; });
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
     operands.b_step = steps.source;
@@ -270,12 +272,12 @@ class DataRun {
           operands.a = scratch.slab + i * terms;
           operands.b = weights + i * steps.group;
           operands.c = scratch.tiles + lane + i * s_.result_channels_;
-          tiles.scattered[rows](operands, at.source > 0);
+          tiles.scattered[rows](operands, at.source > 0 || c.axes[2]->adds);
         }
         operands.row_offsets += operands.panels * rows;
         operands.result_offsets += operands.panels * rows;
         done += operands.panels * rows;
-        next.Prefetch(weight_, done, box.positions());
+        next.Prefetch(weight_, done, places);
       }
     });
   }

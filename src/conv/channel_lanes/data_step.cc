@@ -2,6 +2,7 @@
 #include "conv/channel_lanes/data_step.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/checked_math.h"
 #include "conv/bf16_dot.h"
@@ -27,6 +28,8 @@ constexpr int64_t kMostChunk = 256;
 constexpr int64_t kPanelsACall = 12;                    // of tiles that share what they read
 constexpr int64_t kLineChannels = 16;                   // a cache line of them
 constexpr int64_t kMatrixChannels = 32;                 // what a matrix unit takes at a time
+constexpr int64_t kLeastRows = 4;                       // of a tile, or it waits for its own sums
+constexpr double kWorthAdding = 0.8;                    // of the products: tiles then read and write results more often
 constexpr int64_t kGroupedChannels = 64;                // of all groups of a job
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they stay near
 
@@ -60,10 +63,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   if (dot_rate_ > 0 && kernels::PairGatherTiles().WideAndHigh() > 1) panels_a_call_ = kPanelsACall;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
-  for (int axis = 0; axis < 3; ++axis) {
-    classes_[axis] = packing::AxisClasses(g, axis, forward_);
-    load_step_[axis] = packing::LoadStep(classes_[axis]);
-  }
+  ChooseClasses(g);
   // Of the problem alone, and so the order of every sum; how the rest is cut changes no bit.
   const int64_t most = std::min(kMostChunk, std::max<int64_t>(1, kTerms / weight_.taps));
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, most));
@@ -79,6 +79,23 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
+}
+
+// By the taps of the last axis where that leaves tiles more rows. It is the problem's, and so the order of every sum.
+void DataStep::ChooseClasses(const Geometry& g) {
+  for (int axis = 0; axis < 3; ++axis) {
+    classes_[axis] = packing::AxisClasses(g, axis, forward_);
+    load_step_[axis] = packing::LoadStep(classes_[axis]);
+  }
+  products_ = ProductsOf(g.batch, classes_, kLeastRows);
+  if (g.groups > 1) return;  // those of a job may write where the next is to write, not to add
+  AxesClasses by_taps = classes_;
+  by_taps[2] = packing::AxisClassesByTaps(g, 2, forward_);
+  const double products = ProductsOf(g.batch, by_taps, kLeastRows);
+  if (products > kWorthAdding * products_) return;
+  by_taps_ = true;
+  classes_ = std::move(by_taps);
+  products_ = products;
 }
 
 // The cut that this many threads finish first. The work that algorithms are compared by is that of the best cut for one
@@ -146,12 +163,14 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
                    (result_channels_ % panels.vector_lanes() == 0 || cut.boxes.count() == 1);
   const Reach reach = ReachOf(cut.boxes, g.batch, size, classes_, load_step_);
   cut.slab_pixels = reach.slab_pixels;
+  cut.places = cut.boxes.positions();
+  if (by_taps_) cut.places *= static_cast<int64_t>(classes_[2].size());
   const int64_t chunks = CeilDiv(source_channels_, chunk_);
   const double channels = static_cast<double>(source_channels_), vectors = cut.panels.work();
   const double boxes = static_cast<double>(cut.boxes.count()), blocks = static_cast<double>(cut.panels.blocks());
   const double positions = static_cast<double>(g.batch * size[0] * size[1] * size[2]);
-  const double calls = (positions / cut.panels.most_rows() + boxes * reach.classes) * vectors * kWorkLanes /
-                       static_cast<double>(cut.panels.panel_lanes()) *
+  const double calls = (positions * reach.covers / cut.panels.most_rows() + boxes * reach.classes) * vectors *
+                       kWorkLanes / static_cast<double>(cut.panels.panel_lanes()) *
                        static_cast<double>(std::max<int64_t>(1, chunks));
   // Channels that lie side by side are copied as they are, else transposed.
   const bool side_by_side = source_.strides[1] == 1;
@@ -168,12 +187,12 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const bool crowded = packing::CrowdASet(kernels::GatherTiles::kMostRows, weight_.result_stride);
   const double distance = packed_bytes <= kMostPackedBytes ? 0 : crowded ? kWorkACrowdedWeight : kWorkADistance;
   const double a_weight = kWorkAPackedWeight + distance;
-  cut.work = reach.products * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
+  cut.work = products_ * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              weights * (cut.packed_once ? a_weight + boxes * kWorkAFarWeight : boxes * a_weight) +
              reach.pixels * blocks * channels * slab_elem +
              positions * (cut.groups > 1 ? results : vectors * kWorkLanes) * store +
-             positions * vectors * static_cast<double>(chunks) * kWorkATileVector +
-             calls * (kWorkATileCall + reach.products / std::max(1.0, positions) * kWorkARun);
+             positions * reach.covers * vectors * static_cast<double>(chunks) * kWorkATileVector +
+             calls * (kWorkATileCall + reach.products / std::max(1.0, positions * reach.covers) * kWorkARun);
   cut.work = cut.work * static_cast<double>(g.groups) + static_cast<double>(Jobs(cut, g)) * kWorkAJob;
   return cut;
 }
@@ -184,15 +203,15 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   const int64_t lanes = cut_.tile_lanes, positions = cut_.boxes.positions();
   const int64_t columns = std::max(chunk_ * weight_.taps, packing::kLines);
   scratch.slab = carver.Take<float>(cut_.slab_pixels * cut_.groups * Terms(chunk_));
-  scratch.weights =
-      carver.Take<float>(weight_.taps * cut_.groups * chunk_ * cut_.panels.panel_lanes() + kernels::kLineSlack);
+  const int64_t tap_floats = cut_.groups * chunk_ * cut_.panels.panel_lanes();
+  scratch.weights = carver.Take<float>(weight_.taps * (tap_floats + TapGap(tap_floats)) + kernels::kLineSlack);
   scratch.tiles = carver.Take<float>(positions * lanes);
   scratch.bias = carver.Take<float>(lanes);
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
   scratch.weight_offsets = carver.Take<int64_t>(columns);
-  scratch.row_offsets = carver.Take<int64_t>(positions);
-  scratch.result_offsets = carver.Take<int64_t>(positions);
+  scratch.row_offsets = carver.Take<int64_t>(cut_.places);
+  scratch.result_offsets = carver.Take<int64_t>(cut_.places);
   scratch.runs = carver.Take<kernels::GatherRun>(weight_.taps);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
@@ -203,7 +222,7 @@ std::string DataStep::Describe() const {
   return "boxes of " + std::to_string(box[0]) + " images by " + std::to_string(box[1]) + "x" + std::to_string(box[2]) +
          "x" + std::to_string(box[3]) + ", blocks of " + std::to_string(cut_.panels.block_lanes()) +
          " result channels in panels of " + std::to_string(cut_.panels.panel_lanes()) + ", chunks of " +
-         std::to_string(chunk_) + " source channels" +
+         std::to_string(chunk_) + " source channels" + (by_taps_ ? ", border columns by taps" : "") +
          (cut_.groups > 1 ? ", " + std::to_string(cut_.groups) + " groups together" : "") +
          (cut_.packed_once ? ", weights packed once" : "") + (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }

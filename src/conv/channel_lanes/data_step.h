@@ -15,8 +15,10 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
+#include "conv/channel_lanes/reach.h"
 #include "conv/packing/axis_classes.h"
 #include "conv/packing/boxes.h"
+#include "conv/packing/cache_sets.h"
 #include "conv/packing/common_numbers.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/slab.h"
@@ -33,7 +35,7 @@ struct DataScratch {
   float* bias;
   packing::SlabScratch lines;
   int64_t* weight_offsets;
-  int64_t* row_offsets;     // of every position, in the order of classes
+  int64_t* row_offsets;     // of every class's positions, in the order of classes
   int64_t* result_offsets;  // likewise
   kernels::GatherRun* runs;
 };
@@ -58,6 +60,7 @@ class DataStep : public Step {
     int64_t groups = 1;        // of a job: several where one has few channels
     int64_t tile_lanes = 0;    // of a position, all groups
     int64_t slab_pixels = 0;   // of the largest
+    int64_t places = 0;        // of its positions in lists of classes
     bool packed_once = false;  // weights, for all jobs
     double work = 0;
   };
@@ -69,10 +72,16 @@ class DataStep : public Step {
     return base::CeilDiv(geometry.groups, cut.groups) * cut.boxes.count() * cut.panels.blocks();
   }
   int64_t GroupsTogether(const packing::LanePanels& panels, int64_t groups) const;
+  void ChooseClasses(const Geometry& geometry);
   void ChooseCut(const Geometry& geometry);
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
   // Of weights that are packed once: a panel, and how many panels a group has.
   int64_t PanelFloats() const { return weight_.taps * Terms(source_channels_) * cut_.panels.panel_lanes(); }
+  // Behind each tap of packed weights; there is none between those of several panels.
+  int64_t TapGap(int64_t tap_floats) const {
+    const bool alone = cut_.groups == 1 && !cut_.one_matrix && !cut_.packed_once;
+    return alone ? packing::GapBehindRows(weight_.taps, tap_floats) : 0;
+  }
   int64_t AllPanels() const { return base::CeilDiv(result_channels_, cut_.panels.panel_lanes()); }
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
@@ -82,7 +91,9 @@ class DataStep : public Step {
   int64_t panels_a_call_ = 1;                          // of positions
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   packing::WeightView weight_;
-  std::array<std::vector<packing::AxisClass>, 3> classes_;
+  AxesClasses classes_;
+  bool by_taps_ = false;  // of the last axis
+  double products_ = 0;   // of two channels, as tiles compute them
   std::array<int64_t, 3> load_step_{};
   int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;

@@ -5,7 +5,7 @@
 
 namespace canopy::conv::channel_lanes {
 
-double ProductsOf(int64_t batch, const std::array<std::vector<packing::AxisClass>, 3>& classes) {
+double ProductsOf(int64_t batch, const AxesClasses& classes) {
   double products = static_cast<double>(batch);
   for (const std::vector<packing::AxisClass>& axis : classes) {
     double met = 0;
@@ -17,8 +17,21 @@ double ProductsOf(int64_t batch, const std::array<std::vector<packing::AxisClass
   return products;
 }
 
-Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size,
-              const std::array<std::vector<packing::AxisClass>, 3>& classes, const std::array<int64_t, 3>& steps) {
+double ProductsOf(int64_t batch, const AxesClasses& classes, int64_t least) {
+  int64_t products = 0;
+  for (const packing::AxisClass& d : classes[0]) {
+    for (const packing::AxisClass& h : classes[1]) {
+      const int64_t positions = batch * d.count * h.count, taps = static_cast<int64_t>(d.taps.size() * h.taps.size());
+      for (const packing::AxisClass& w : classes[2]) {
+        products += std::max(least, positions * w.count) * taps * static_cast<int64_t>(w.taps.size());
+      }
+    }
+  }
+  return static_cast<double>(products);
+}
+
+Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size, const AxesClasses& classes,
+              const std::array<int64_t, 3>& steps) {
   Reach reach;
   reach.products = ProductsOf(batch, classes);
   reach.pixels = static_cast<double>(batch);
@@ -36,6 +49,9 @@ Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size,
     reach.pixels *= loaded;
     reach.slab_pixels *= most;
     reach.classes *= static_cast<double>(classes[axis].size());
+    int64_t placed = 0;
+    for (const packing::AxisClass& one : classes[axis]) placed += one.count;
+    reach.covers *= static_cast<double>(placed) / static_cast<double>(std::max<int64_t>(1, size[axis]));
   }
   return reach;
 }

@@ -2,6 +2,8 @@
 #include "conv/packing/axis_classes.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "base/checked_math.h"
 #include "conv/grid.h"
@@ -41,6 +43,49 @@ void CutPhase(const AxisPhase& phase, int64_t source_size, std::vector<AxisClass
   }
 }
 
+void CutPhaseByTaps(const AxisPhase& phase, int64_t source_size, std::vector<AxisClass>* classes) {
+  AxisClass whole{phase.result_shift, phase.result_step, phase.walk, phase.source_step, {}};
+  std::vector<AxisClass> parts;
+  for (const AxisTap& tap : phase.taps) {
+    int64_t low, high;
+    ValidRange(phase, tap, source_size, &low, &high);
+    if (low == high) continue;
+    AxisClass part{phase.result_shift + low * phase.result_step,
+                   phase.result_step,
+                   high - low,
+                   phase.source_step,
+                   {{tap.kernel, tap.shift + low * phase.source_step}},
+                   true};
+    if (part.count == whole.count) {
+      whole.taps.push_back(part.taps[0]);
+    } else if (!parts.empty() && parts.back().first == part.first && parts.back().count == part.count) {
+      parts.back().taps.push_back(part.taps[0]);
+    } else {
+      parts.push_back(std::move(part));
+    }
+  }
+  if (whole.taps.empty()) return CutPhase(phase, source_size, classes);
+  classes->push_back(std::move(whole));
+  std::move(parts.begin(), parts.end(), std::back_inserter(*classes));
+}
+
+using CutPhaseFn = void(const AxisPhase& phase, int64_t source_size, std::vector<AxisClass>* classes);
+
+std::vector<AxisClass> CutAxis(const Geometry& g, int axis, bool forward, CutPhaseFn* cut) {
+  bool gaps = false;
+  const std::vector<AxisPhase> phases = forward ? ForwardPhases(g, axis) : BackwardDataPhases(g, axis, &gaps);
+  std::vector<AxisClass> classes;
+  for (const AxisPhase& phase : phases) cut(phase, (forward ? g.input_size : g.output_size)[axis], &classes);
+  if (!gaps) return classes;
+  const int64_t size = g.input_size[axis];
+  for (int64_t residue = 0; residue < std::min(g.stride[axis], size); ++residue) {
+    const bool reached = std::any_of(phases.begin(), phases.end(),
+                                     [residue](const AxisPhase& phase) { return phase.result_shift == residue; });
+    if (!reached) classes.push_back({residue, g.stride[axis], CeilDiv(size - residue, g.stride[axis]), 1, {}});
+  }
+  return classes;
+}
+
 }  // namespace
 
 void AxisClass::Clip(int64_t begin, int64_t end, int64_t* low, int64_t* high) const {
@@ -51,18 +96,11 @@ void AxisClass::Clip(int64_t begin, int64_t end, int64_t* low, int64_t* high) co
 }
 
 std::vector<AxisClass> AxisClasses(const Geometry& g, int axis, bool forward) {
-  bool gaps = false;
-  const std::vector<AxisPhase> phases = forward ? ForwardPhases(g, axis) : BackwardDataPhases(g, axis, &gaps);
-  std::vector<AxisClass> classes;
-  for (const AxisPhase& phase : phases) CutPhase(phase, (forward ? g.input_size : g.output_size)[axis], &classes);
-  if (!gaps) return classes;
-  const int64_t size = g.input_size[axis];
-  for (int64_t residue = 0; residue < std::min(g.stride[axis], size); ++residue) {
-    const bool reached = std::any_of(phases.begin(), phases.end(),
-                                     [residue](const AxisPhase& phase) { return phase.result_shift == residue; });
-    if (!reached) classes.push_back({residue, g.stride[axis], CeilDiv(size - residue, g.stride[axis]), 1, {}});
-  }
-  return classes;
+  return CutAxis(g, axis, forward, CutPhase);
+}
+
+std::vector<AxisClass> AxisClassesByTaps(const Geometry& g, int axis, bool forward) {
+  return CutAxis(g, axis, forward, CutPhaseByTaps);
 }
 
 AxisRange SourceRange(const std::vector<AxisClass>& classes, int64_t step, int64_t begin, int64_t end) {

@@ -4,6 +4,7 @@
 #define CANOPY_CONV_PACKING_CACHE_SETS_H_
 
 #include <cstdint>
+#include <numeric>
 
 namespace canopy::conv::packing {
 
@@ -12,6 +13,15 @@ namespace canopy::conv::packing {
 constexpr bool CrowdASet(int64_t rows, int64_t stride) {
   constexpr int64_t kLines = 12, kSetsFloats = 64 * 16;
   return rows > kLines && stride % kSetsFloats == 0;
+}
+
+// Floats to leave behind each of so many rows, `stride` floats apart, that are written a line each in turn: without
+// them all these lines would be in a few sets.
+constexpr int64_t GapBehindRows(int64_t rows, int64_t stride) {
+  constexpr int64_t kLines = 8, kSets = 64, kLineFloats = 16;
+  if (stride % kLineFloats != 0) return 0;
+  const int64_t sets = kSets / std::gcd(kSets, stride / kLineFloats);
+  return rows > kLines * sets ? kLineFloats : 0;
 }
 
 }  // namespace canopy::conv::packing

@@ -21,11 +21,11 @@ class Packer {
     switch (v_.runs) {
       case WeightView::Runs::kSourceAndTaps:
         for (int64_t k = 0, i = 0; k < block_.sources; ++k) {
-          for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[i++] = (tap * block_.sources + k) * block_.lanes;
+          for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[i++] = tap * block_.tap_step() + k * block_.lanes;
         }
         return Columns(block_.offset, block_.sources * v_.taps, packed_);
       case WeightView::Runs::kTaps:
-        for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.sources * block_.lanes;
+        for (int64_t tap = 0; tap < v_.taps; ++tap) offsets_[tap] = tap * block_.tap_step();
         // All of them are one matrix.
         if (block_.lanes == block_.results && v_.IsOneMatrix(block_.results) &&
             reader_.Transpose(block_.offset, v_.taps, block_.sources * block_.results, v_.taps, packed_, offsets_)) {
@@ -42,7 +42,7 @@ class Packer {
       case WeightView::Runs::kSourceChannels:
         for (int64_t k = 0; k < block_.sources; ++k) offsets_[k] = k * block_.lanes;
         for (int64_t tap = 0; tap < v_.taps; ++tap) {
-          Columns(block_.offset + v_.TapOffset(tap), block_.sources, packed_ + tap * block_.sources * block_.lanes);
+          Columns(block_.offset + v_.TapOffset(tap), block_.sources, packed_ + tap * block_.tap_step());
         }
         return;
       default:
@@ -81,7 +81,7 @@ class Packer {
     for (int64_t tap = 0; tap < v_.taps; ++tap) {
       for (int64_t k = 0; k < block_.sources; ++k) {
         const int64_t offset = block_.offset + v_.TapOffset(tap) + k * v_.source_stride;
-        float* to = packed_ + (tap * block_.sources + k) * block_.lanes;
+        float* to = packed_ + tap * block_.tap_step() + k * block_.lanes;
         if (v_.runs == WeightView::Runs::kResultChannels) {
           reader_.FetchRun(offset, block_.results, to);
           continue;
@@ -109,7 +109,7 @@ class Packer {
 void PairUp(int64_t taps, const WeightBlock& block, float* packed) {
   float* to = packed;
   for (int64_t tap = 0; tap < taps; ++tap) {
-    const float* from = packed + tap * block.sources * block.lanes;
+    const float* from = packed + tap * block.tap_step();
     for (int64_t k = 0; k < block.sources; k += 2, from += 2 * block.lanes, to += block.lanes) {
       kernels::Lines().zip_upper(from, k + 1 < block.sources ? from + block.lanes : nullptr, block.lanes, to);
     }

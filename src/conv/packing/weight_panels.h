@@ -46,7 +46,10 @@ struct WeightView {
 // A block of them: `sources` source channels by `results` result channels, from element `offset`.
 struct WeightBlock {
   int64_t offset, sources, results;
-  int64_t lanes;  // from source channel to source channel in the packed block; at least `results`
+  int64_t lanes;        // from source channel to source channel in the packed block; at least `results`
+  int64_t tap_gap = 0;  // behind a tap's last source channel, where the next tap would crowd the cache
+
+  int64_t tap_step() const { return sources * lanes + tap_gap; }
 };
 
 // The runs of memory that hold a block: asked for while something else is computed, a share at a time.
@@ -64,13 +67,13 @@ struct WeightRuns {
   int64_t asked = 0;
 };
 
-// Fills packed[(tap * block.sources + source) * block.lanes + result]; what lies between results and lanes is left as
+// Fills packed[tap * block.tap_step() + source * block.lanes + result]; what lies between results and lanes is left as
 // it is. `offsets` holds taps * sources entries, for use inside.
 void PackWeights(const LineReader& reader, const WeightView& view, const WeightBlock& block, const SlabScratch& scratch,
                  int64_t* offsets, float* packed);
 
 // Likewise with pairs of source channels, in BF16: packed[(tap * pairs + pair) * block.lanes + result]; 0 completes the
-// last pair. `packed` has room for single channels.
+// last pair. `packed` has room for single channels and their gaps, and pairs have none.
 // REQUIRES: block.lanes is a multiple of 16; both readers read the same weights.
 void PackWeightPairs(const LineReader& reader, const PairReader& pairs, const WeightView& view,
                      const WeightBlock& block, const SlabScratch& scratch, int64_t* offsets, float* packed);
