@@ -27,13 +27,18 @@ int64_t CacheBytes(int name, int64_t fallback) {
   return bytes > 0 ? bytes : fallback;
 }
 
-// The last level as the kernel tells it: glibc multiplies it where several processors share packages.
-int64_t L3Bytes() {
+// Of a core complex from Zen 3 to Zen 5, but for those with a stacked cache, which have three times as much.
+constexpr int64_t kComplexBytes = int64_t{32} << 20;
+
+// The last level as the kernel tells it. Where it does not, in many virtual machines, glibc knows a whole package's only,
+// of which a core fills what its complex has.
+int64_t L3Bytes(const CpuFacts& facts) {
   std::ifstream info("/sys/devices/system/cpu/cpu0/cache/index3/size");
   int64_t kibibytes = 0;
   char unit = 0;
   if (info >> kibibytes >> unit && unit == 'K') return kibibytes << 10;
-  return CacheBytes(_SC_LEVEL3_CACHE_SIZE, 0);
+  const int64_t bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE, 0);
+  return facts.vendor == "AuthenticAMD" ? std::min(bytes, kComplexBytes) : bytes;
 }
 
 CpuFacts ReadFacts() {
@@ -49,7 +54,7 @@ CpuFacts ReadFacts() {
   facts.halves = facts.vendor == "AuthenticAMD" && facts.family == 25;
   facts.l1_data_bytes = CacheBytes(_SC_LEVEL1_DCACHE_SIZE, facts.l1_data_bytes);
   facts.l2_bytes = CacheBytes(_SC_LEVEL2_CACHE_SIZE, facts.l2_bytes);
-  facts.l3_bytes = L3Bytes();
+  facts.l3_bytes = L3Bytes(facts);
   return facts;
 }
 

@@ -18,7 +18,7 @@ struct CpuFacts {
   bool halves = false;               // a 512-bit vector is loaded and multiplied as two halves: Zen 4
   int64_t l1_data_bytes = 32 << 10;  // one core's
   int64_t l2_bytes = 512 << 10;      // one core's
-  int64_t l3_bytes = 0;              // shared; 0 where unknown
+  int64_t l3_bytes = 0;              // that a core can fill, with others; 0 where unknown
 };
 
 CANOPY_EXPORT const CpuFacts& Cpu();

@@ -37,6 +37,11 @@ bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations) { return E
 
 bool FillsCaches(const ConvProblem& problem, uint8_t computations) { return Exceed(9, problem, computations); }
 
+bool CopyPastCaches(const ConvProblem& problem, uint8_t computations) {
+  const bool forced = g_forced.load(std::memory_order_relaxed) == Forced::kOn;
+  return (forced || base::Cpu().halves) && FillsCaches(problem, computations);
+}
+
 ScopedStreams::ScopedStreams(bool use) { g_forced = use ? Forced::kOn : Forced::kOff; }
 
 ScopedStreams::~ScopedStreams() { g_forced = Forced::kNo; }

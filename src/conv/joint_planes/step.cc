@@ -175,7 +175,8 @@ bool JointStep::Streams(const ConvProblem& problem) const {
   if (strides[0] % kLine != 0 || strides[1] % kLine != 0 || strides[2] % kLine != 0) return false;
   const int64_t width = g.input_size[2], plane = g.input_size[1] * width;
   if (TakesPairs(kind_) && strides[3] % kLine == 0 && width % kLine == 0) return true;
-  // Else rows leave together.
+  // Else rows leave together, out of a copy.
+  if (!CopyPastCaches(problem, computations_)) return false;
   const bool doubled = kind_ == Kind::kDoubled;
   const int64_t together = (doubled ? 2 : 1) * kernels::kJointEdgedRows * width;
   if (kind_ == Kind::kPairs || strides[3] != width || together % kLine != 0) return false;
