@@ -23,6 +23,10 @@ bool FillsCaches(const ConvProblem& problem, uint8_t computations);
 // It is worth its time on Zen 4; Zen 5 takes as long as with ordinary stores, or longer.
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations);
 
+// Whether the weights' gradient, with the weights where the call reads these, leaves little of anything in it: more than
+// half.
+bool WeightsOutgrowCaches(const ConvProblem& problem);
+
 // While it lives, every computation does both, or none. For tests: it changes the whole process; what was planned
 // before stays as it is.
 class ScopedStreams {

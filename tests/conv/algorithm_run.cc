@@ -49,12 +49,14 @@ uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool 
 bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
   const ScopedStreams streams(true);
   const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1), &result = c->input_result.bytes;
+  const bool weights = computations == kBackwardWeights;
+  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1);
+  std::vector<char>& result = (weights ? c->weight_result : c->input_result).bytes;
   std::vector<char> memory(result.size() + 3 * kernels::kMemoryLine, char{0x77});
   char* line = memory.data() + kernels::kMemoryLine;
   line += kernels::kMemoryLine - reinterpret_cast<uintptr_t>(line) % kernels::kMemoryLine;
   Buffers buffers = c->buffers();
-  buffers.input_result = line;
+  (weights ? buffers.weight_result : buffers.input_result) = line;
   Run(*plan, buffers, workspace.data(), false);
   result.assign(line, line + result.size());
   for (const char& byte : memory) {

@@ -7,6 +7,7 @@
 #include "conv/few_tiles/estimates.h"
 #include "conv/few_tiles/weights_step.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::few_tiles {
 namespace {
@@ -84,14 +85,20 @@ class WeightsRun {
         windows += grid.block_floats();
         tiles += grid.block_floats();
       }
-      float* to = direct != nullptr ? direct : scratch.gradients;
-      const int64_t to_step = direct != nullptr ? step : vectors * kernels::kFewTilesKernels;
-      const int64_t coming = c + kFewTilesOutputs < end ? offset + kFewTilesOutputs * step : -1;
+      const int64_t floats = channels * kFewTilesTaps;
+      const bool streamed = direct != nullptr && s_.streams_ && kernels::AreLines(direct, step) &&
+                            floats % kernels::kMemoryLineFloats == 0;
+      const bool here = direct != nullptr && !streamed;
+      float* to = here ? direct : scratch.gradients;
+      const int64_t to_step = here ? step : vectors * kernels::kFewTilesKernels;
+      const int64_t coming = !streamed && c + kFewTilesOutputs < end ? offset + kFewTilesOutputs * step : -1;
       kernels::FewTiles()[vectors].make_gradients[stride](parts, AskFor(result_, p_.weight_result, coming, vectors), to,
                                                           to_step);
-      Check(to, to_step, rows, channels * kFewTilesTaps);
-      if (direct == nullptr) Store(offset, rows, channels * kFewTilesTaps, to, to_step);
+      Check(to, to_step, rows, floats);
+      if (streamed) kernels::Lines().stream_rows(to, to_step, rows, floats, direct, step);
+      if (direct == nullptr) Store(offset, rows, floats, to, to_step);
     }
+    if (s_.streams_) kernels::FinishStreams();
   }
 
   void Check(const float* rows, int64_t step, int64_t count, int64_t floats) const {

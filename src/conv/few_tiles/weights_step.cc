@@ -6,6 +6,7 @@
 
 #include "conv/few_tiles/estimates.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::few_tiles {
@@ -35,6 +36,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   }
   vectors_ = std::min<int64_t>(kernels::kMostFewTilesVectors, CeilDiv(inputs_, kFewTilesLanes));
   outputs_a_job_ = OutputsAJob(g.groups);
+  streams_ = problem.weight_result.dtype == numerics::DType::kFloat32 && WeightsOutgrowCaches(problem);
   work_ = Estimate(problem);
   const int64_t blocks = g.groups * OutputBlocks();
   outputs_at_points_ = packing::CommonNumbers("tiles at the points", blocks, blocks * BlockFloats(grids_),
@@ -82,7 +84,8 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string WeightsStep::Describe() const {
   return std::to_string(grids_.front().count()) + " tiles of " + (grids_.size() > 1 ? "the largest of 4 parts, " : "") +
          std::to_string(Products(grids_)) + " products of each kernel; panels of " + std::to_string(PanelChannels()) +
-         " input channels, " + std::to_string(kernels::kFewTilesOutputs) + " output channels at a time";
+         " input channels, " + std::to_string(kernels::kFewTilesOutputs) + " output channels at a time" +
+         (streams_ ? ", results past the caches" : "");
 }
 
 }  // namespace canopy::conv::few_tiles

@@ -49,6 +49,7 @@ class WeightsStep : public Step {
   int64_t inputs_ = 0, outputs_ = 0;  // channels of a group
   int64_t vectors_ = 0;               // of a panel
   int64_t outputs_a_job_ = 0;
+  bool streams_ = false;         // results are written past the caches where they are whole lines
   std::vector<TileGrid> grids_;  // of each part
   std::vector<TileNumbers> windows_, tiles_;
   double work_ = 0;

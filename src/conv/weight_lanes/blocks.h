@@ -11,6 +11,7 @@
 #include "conv/packing/tile_width.h"
 #include "exec/pool.h"
 #include "kernels/gather_gemm/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::weight_lanes {
 
@@ -48,6 +49,8 @@ class Blocks {
     const int64_t channels = std::min(channels_, First(block + 1)) - first;
     return {index / count_, first, channels, channels * taps_};
   }
+
+  bool AreLines() const { return together_ * taps_ % kernels::kMemoryLineFloats == 0; }  // whole lines of memory
 
   int64_t panel_lanes() const { return wide_ * list_.vector_lanes; }
   int64_t vector_lanes() const { return list_.vector_lanes; }

@@ -9,6 +9,7 @@
 #include "conv/tensor_lines.h"
 #include "conv/weight_lanes/weights_step.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::weight_lanes {
 namespace {
@@ -169,12 +170,15 @@ class WeightsRun {
         operands.b = scratch.columns + lane;
         operands.c = (here ? direct : scratch.tile) + lane;
         operands.result_offsets = here ? result_offsets : tile_offsets;
+        operands.streams = here && s_.streams_ && kernels::AreLines(operands.c, result_offsets[1]) &&
+                           lanes % kernels::kMemoryLineFloats == 0;
         s_.blocks_.tiles(lanes).scattered[end - first](operands, false);
         if (direct == nullptr || here) continue;
         kernels::Lines().copy_rows(scratch.tile + lane, step, end - first, lanes, direct + lane, result_offsets[1]);
       }
       if (direct == nullptr) StoreRows(offset, end - first, block.lanes, scratch.tile);
     }
+    if (s_.streams_) kernels::FinishStreams();
   }
 
   void StoreRows(int64_t offset, int64_t rows, int64_t lanes, const float* tile) const {

@@ -7,6 +7,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -30,6 +31,7 @@ constexpr double kWorkASlabRow = 20;
 constexpr double kWorkANearResult = 0.15;  // writing one
 constexpr double kWorkAResult = 0.35;      // likewise, where all do not stay in the L2
 constexpr double kWorkAFarResult = 1;      // nor in the L3
+constexpr double kWorkAStreamed = 0.3;     // likewise, past the caches
 constexpr double kWorkAConverted = 0.7;    // writing one that is converted
 constexpr double kWorkATileCall = 30;
 constexpr double kWorkARowCopied = 10;  // of results, where they are not whole vectors
@@ -53,6 +55,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const int64_t rows = long_rows ? std::min(kFewRows, output_channels_) : output_channels_;
   blocks_ = Blocks(g.group_input_channels(), taps_, most_lanes, rows,
                    dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles());
+  streams_ =
+      problem.weight_result.dtype == numerics::DType::kFloat32 && blocks_.AreLines() && WeightsOutgrowCaches(problem);
   work_ = Estimate(problem);
   if (work_ >= kSerialWork) blocks_.ShareOut(g.groups);
   output_handle_ = ledger->Book("output in FP32 or pairs",
@@ -81,6 +85,7 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   const double jobs = static_cast<double>(blocks_.count());
   const int64_t results = g.groups * g.group_input_channels() * taps_ * output_channels_;
   const double result = !plain                    ? kWorkAConverted
+                        : streams_                ? kWorkAStreamed
                         : results <= kNearResults ? kWorkANearResult
                         : results <= kFarResults  ? kWorkAResult
                                                   : kWorkAFarResult;
@@ -105,7 +110,8 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string WeightsStep::Describe() const {
   return std::to_string(batch_ * pixels_) + " output pixels, blocks of " + std::to_string(blocks_.channels()) +
          " input channels by " + std::to_string(taps_) + " taps, tile " + std::to_string(blocks_.most_rows()) + "x" +
-         std::to_string(blocks_.panel_lanes()) + (dot_rate_ > 0 ? ", BF16 dot products of pairs of pixels" : "");
+         std::to_string(blocks_.panel_lanes()) + (streams_ ? ", results past the caches" : "") +
+         (dot_rate_ > 0 ? ", BF16 dot products of pairs of pixels" : "");
 }
 
 }  // namespace canopy::conv::weight_lanes

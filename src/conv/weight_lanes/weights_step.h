@@ -44,9 +44,10 @@ class WeightsStep : public Step {
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
   Slab slab_;
-  double dot_rate_ = 0;  // 0: FP32 multiply-adds
-  bool whole_ = false;   // the columns of an image are its input
-  bool zeros_ = false;   // are multiplied
+  double dot_rate_ = 0;   // 0: FP32 multiply-adds
+  bool whole_ = false;    // the columns of an image are its input
+  bool zeros_ = false;    // are multiplied
+  bool streams_ = false;  // results are written past the caches where they are whole lines
   int64_t batch_ = 0, pixels_ = 0, taps_ = 1;
   int64_t output_channels_ = 0;         // of a group
   int64_t run_ = 1, channel_runs_ = 1;  // taps side by side, and how many such there are of a channel

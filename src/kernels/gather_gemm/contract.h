@@ -36,7 +36,7 @@ struct GatherOperands {
   int64_t b_step;
   float* c;
   const int64_t* result_offsets;
-  // Adjacent rows, but for split kernels: c is written past the caches. It is whole vectors at multiples of their size,
+  // Not in split kernels: c is written past the caches. It is whole vectors at multiples of their size,
   // and not accumulated.
   bool streams = false;
   // Copying kernels only: b_copy[i * b_copy_step + l] = b[... + i * b_step + l], i counted through all runs. The copy

@@ -70,28 +70,11 @@ class GatherSums {
     }
   }
 
-  __attribute__((always_inline)) void Finish(float* __restrict__ c, const int64_t* __restrict__ offsets,
+  __attribute__((always_inline)) void Finish(const GatherOperands& o, int64_t panel, const int64_t* offsets,
                                              bool accumulate) const {
-    float* rows[kRows];
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) rows[r] = c + offsets[r];
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) {
-        float* to = rows[r] + v * kLanes;
-        Math::Store(accumulate ? Math::Add(Math::Load(to), sums_[r][v]) : sums_[r][v], to);
-      }
-    }
-  }
-
-  // The same past the caches, to whole vectors at multiples of their size.
-  __attribute__((always_inline)) void FinishStreamed(float* __restrict__ c, const int64_t* __restrict__ offsets) const {
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) Math::Stream(sums_[r][v], c + offsets[r] + v * kLanes);
-    }
+    float* const c = o.c + panel * o.c_panel;
+    if (o.streams) return FinishStreamed(c, offsets);
+    FinishStored(c, offsets, accumulate);
   }
 
   template <class Parts>
@@ -113,6 +96,30 @@ class GatherSums {
   static __attribute__((always_inline)) void AddProduct(V x, V y, V* sum) {
     if constexpr (kTied) Math::AddProduct(x, y, sum);
     if constexpr (!kTied) *sum = Math::MulAdd(x, y, *sum);
+  }
+
+  __attribute__((always_inline)) void FinishStored(float* __restrict__ c, const int64_t* __restrict__ offsets,
+                                                   bool accumulate) const {
+    float* rows[kRows];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) rows[r] = c + offsets[r];
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) {
+        float* to = rows[r] + v * kLanes;
+        Math::Store(accumulate ? Math::Add(Math::Load(to), sums_[r][v]) : sums_[r][v], to);
+      }
+    }
+  }
+
+  // The same past the caches, to whole vectors at multiples of their size.
+  __attribute__((always_inline)) void FinishStreamed(float* __restrict__ c, const int64_t* __restrict__ offsets) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) Math::Stream(sums_[r][v], c + offsets[r] + v * kLanes);
+    }
   }
 
   V sums_[kRows][kVectors];
@@ -198,7 +205,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
         if constexpr (kAhead) asking.template Ask<1>();
       }
     }
-    sums.Finish(o.c + panel * o.c_panel, o.result_offsets + panel * o.offsets_panel, accumulate);
+    sums.Finish(o, panel, o.result_offsets + panel * o.offsets_panel, accumulate);
   }
 }
 
@@ -228,7 +235,7 @@ void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
         b += o.b_step;
       }
     }
-    sums.Finish(o.c + panel * o.c_panel, o.result_offsets + panel * o.offsets_panel, accumulate);
+    sums.Finish(o, panel, o.result_offsets + panel * o.offsets_panel, accumulate);
   }
 }
 
@@ -280,10 +287,8 @@ class GatherAdjacentTerms {
   __attribute__((always_inline)) void Finish(bool accumulate) const {
     if constexpr (kSplit) {
       sums_.FinishSplit(o_, panel_, parts_, accumulate);
-    } else if (o_.streams) {
-      sums_.FinishStreamed(o_.c + panel_ * o_.c_panel, o_.result_offsets);
     } else {
-      sums_.Finish(o_.c + panel_ * o_.c_panel, o_.result_offsets, accumulate);
+      sums_.Finish(o_, panel_, o_.result_offsets, accumulate);
     }
   }
 

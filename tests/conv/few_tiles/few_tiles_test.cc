@@ -89,6 +89,20 @@ TEST(FewTilesTest, GradientsAreTheFormulas) {
   }
 }
 
+// Panels that are whole lines of memory, and others.
+TEST(FewTilesTest, WeightGradientsAreTheSamePastTheCaches) {
+  if (kernels::FewTiles() == nullptr) GTEST_SKIP() << "not of this instruction set";
+  int past = 0;
+  for (uint32_t seed = 400; seed < 480; ++seed) {
+    Case c = FewTilesCase(seed, false);
+    past += RunPastCaches(&c, "few_tiles", kBackwardWeights);
+    // The bound that docs/accuracy.md has for fast algorithms.
+    ExpectNear("backward weights", c.weight_result, Expected(c).weight, 3e-6, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(past, 80);
+}
+
 TEST(FewTilesTest, PaddingIsAbsentBesideWhatIsNotFinite) {
   if (kernels::FewTiles() == nullptr) GTEST_SKIP() << "not of this instruction set";
   for (uint32_t seed = 300; seed < 324; ++seed) {

@@ -96,6 +96,20 @@ TEST_P(WeightLanesTest, GivesExactSumsOfWholeNumbers) {
   }
 }
 
+// Blocks that are whole lines of memory, and others.
+TEST_P(WeightLanesTest, WeightGradientsAreTheSamePastTheCaches) {
+  const kernels::ScopedTarget scoped(GetParam());
+  int past = 0;
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    Case c = FewPixelsCase(seed, DType::kFloat32);
+    past += RunPastCaches(&c, "weight_lanes", kBackwardWeights);
+    ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(past, 10);
+  EXPECT_LT(past, 120);
+}
+
 TEST_P(WeightLanesTest, OnePixelWeighsRowsOfWeights) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 16; ++seed) {
@@ -108,8 +122,8 @@ TEST_P(WeightLanesTest, OnePixelWeighsRowsOfWeights) {
   }
 }
 
-// Rows of weights a multiple of 4 KiB apart, which leave tiles fewer rows, and so few pixels that there are none but dot
-// products; with several chunks of both.
+// Rows of weights a multiple of 4 KiB apart, which leave tiles fewer rows, and so few pixels that there are none but
+// dot products; with several chunks of both.
 TEST_P(WeightLanesTest, ForwardOfRowsThatShareASetOfTheCache) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 8; ++seed) {

@@ -20,10 +20,24 @@ constexpr float kUntouched = -7;
 
 float MultiplyAdd(float x, float y, float sum, bool fused) { return fused ? std::fma(x, y, sum) : x * y + sum; }
 
-enum class Kind { kScattered, kAhead, kAdjacent, kCopying, kStreamed, kCopyingStreamed, kSplit, kCopyingSplit };
+enum class Kind {
+  kScattered,
+  kAhead,
+  kScatteredStreamed,
+  kAheadStreamed,
+  kAdjacent,
+  kCopying,
+  kStreamed,
+  kCopyingStreamed,
+  kSplit,
+  kCopyingSplit
+};
 
 // Their results are not added to what was there.
-bool IsStreamed(Kind kind) { return kind == Kind::kStreamed || kind == Kind::kCopyingStreamed; }
+bool IsStreamed(Kind kind) {
+  return kind == Kind::kStreamed || kind == Kind::kCopyingStreamed || kind == Kind::kScatteredStreamed ||
+         kind == Kind::kAheadStreamed;
+}
 
 // Where a split tile parts, and how far on in b the second part stands.
 constexpr int64_t kSplit = 5, kBJump = 300;
@@ -33,7 +47,8 @@ constexpr int64_t kAPanel = 23;
 
 // Runs a kernel of `rows` rows and holds every element of its result to the bits that the contract's order gives.
 void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool fused, const std::string& trace) {
-  const bool scattered = kind == Kind::kScattered || kind == Kind::kAhead;
+  const bool ahead = kind == Kind::kAhead || kind == Kind::kAheadStreamed;
+  const bool scattered = ahead || kind == Kind::kScattered || kind == Kind::kScatteredStreamed;
   const bool copying = kind == Kind::kCopying || kind == Kind::kCopyingStreamed || kind == Kind::kCopyingSplit;
   const bool streamed = IsStreamed(kind);
   const bool split = kind == Kind::kSplit || kind == Kind::kCopyingSplit;
@@ -47,7 +62,8 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   std::vector<int64_t> row_offsets, result_offsets;
   for (int64_t r = 0; r < panels * rows; ++r) {  // of scattered rows, each panel has its own
     row_offsets.push_back((r * 37) % 101);
-    result_offsets.push_back((rows - 1 - r % rows) * c_row + (scattered ? r / rows : 0));
+    result_offsets.push_back((rows - 1 - r % rows) * c_row +
+                             (scattered ? r / rows * (streamed ? kMemoryLineFloats : 1) : 0));
   }
   const int64_t c_panel = rows * c_row + (streamed ? kMemoryLineFloats : panels), c_jump = panels * c_panel;
   const int64_t offsets_panel = scattered ? rows : 0;
@@ -105,8 +121,8 @@ void Check(const GatherTiles& tiles, int rows, Kind kind, bool accumulate, bool 
   operands.ahead_step = 64;
   operands.ahead_terms = 3;
   operands.ahead_row = 128;
-  const GatherGemmFn* by_rows = kind == Kind::kScattered      ? +tiles.scattered
-                                : kind == Kind::kAhead        ? +tiles.scattered_ahead
+  const GatherGemmFn* by_rows = ahead                         ? +tiles.scattered_ahead
+                                : scattered                   ? +tiles.scattered
                                 : kind == Kind::kSplit        ? +tiles.adjacent_split
                                 : kind == Kind::kCopyingSplit ? +tiles.adjacent_copying_split
                                 : copying                     ? +tiles.adjacent_copying
@@ -130,8 +146,9 @@ TEST(GatherGemmTest, EveryTileGivesTheContractsBitsAndWritesNothingElse) {
       ASSERT_EQ(tiles.lanes, (v + 1) * list.vector_lanes);
       ASSERT_LE(tiles.most_rows, GatherTiles::kMostRows);
       for (int rows = 1; rows <= tiles.most_rows; ++rows) {
-        for (Kind kind : {Kind::kScattered, Kind::kAhead, Kind::kAdjacent, Kind::kCopying, Kind::kStreamed,
-                          Kind::kCopyingStreamed, Kind::kSplit, Kind::kCopyingSplit}) {
+        for (Kind kind :
+             {Kind::kScattered, Kind::kAhead, Kind::kScatteredStreamed, Kind::kAheadStreamed, Kind::kAdjacent,
+              Kind::kCopying, Kind::kStreamed, Kind::kCopyingStreamed, Kind::kSplit, Kind::kCopyingSplit}) {
           if (kind >= Kind::kSplit && tiles.adjacent_split[rows] == nullptr) continue;
           Check(tiles, rows, kind, false, fused, name);
           if (!IsStreamed(kind)) Check(tiles, rows, kind, true, fused, name);
