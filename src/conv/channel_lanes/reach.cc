@@ -18,16 +18,18 @@ double ProductsOf(int64_t batch, const AxesClasses& classes) {
 }
 
 double ProductsOf(int64_t batch, const AxesClasses& classes, int64_t least) {
-  int64_t products = 0;
+  double products = 0;
   for (const packing::AxisClass& d : classes[0]) {
     for (const packing::AxisClass& h : classes[1]) {
-      const int64_t positions = batch * d.count * h.count, taps = static_cast<int64_t>(d.taps.size() * h.taps.size());
+      const int64_t positions = batch * d.count * h.count;
+      const double taps = static_cast<double>(d.taps.size() * h.taps.size());
       for (const packing::AxisClass& w : classes[2]) {
-        products += std::max(least, positions * w.count) * taps * static_cast<int64_t>(w.taps.size());
+        products +=
+            static_cast<double>(std::max(least, positions * w.count)) * taps * static_cast<double>(w.taps.size());
       }
     }
   }
-  return static_cast<double>(products);
+  return products;
 }
 
 Reach ReachOf(const packing::Boxes& boxes, int64_t batch, const Extent3& size, const AxesClasses& classes,
