@@ -59,9 +59,10 @@ class DataRun {
     int64_t source, tap, group;
   };
   PackedSteps StepsOf(const PanelAt& at, int64_t groups) const {
-    const int64_t terms = s_.Terms(BlockOf(at).sources), lanes = TilesOf(at).lanes, results = s_.result_channels_;
+    const packing::WeightBlock block = BlockOf(at);
+    const int64_t terms = s_.Terms(block.sources), results = s_.result_channels_;
     if (s_.cut_.one_matrix) return {results, groups * terms * results, terms * results};
-    return {lanes, s_.dot_rate_ > 0 ? terms * lanes : BlockOf(at).tap_step(), s_.PanelFloats()};
+    return {block.lanes, s_.dot_rate_ > 0 ? terms * block.lanes : block.tap_step(), s_.PanelFloats()};
   }
 
   // Part `index` of those of all jobs.
@@ -239,6 +240,17 @@ class DataRun {
     });
   }
 
+  // Positions of a box, as often as they are in a class: only columns are in several.
+  int64_t PlacesOf(const packing::Box& box) const {
+    int64_t columns = 0;
+    for (const packing::AxisClass& one : s_.classes_[2]) {
+      int64_t low, high;
+      one.Clip(box.first[3], box.first[3] + box.count[3], &low, &high);
+      columns += high - low;
+    }
+    return box.count[0] * box.count[1] * box.count[2] * columns;
+  }
+
   // For tiles of so many rows at most: where it matters to the order, all tiles have the same.
   PositionPanels PanelsOf(const Clipped& c, const packing::Box& box, int64_t most) const {
     return {c.count[0] * c.count[1], c.count[2] * box.count[0], most, s_.panels_a_call_ > 1};
@@ -252,8 +264,8 @@ class DataRun {
     const kernels::GatherTiles& tiles = TilesOf(at);
     const PackedSteps steps = StepsOf(at, groups);
     const int64_t terms = s_.Terms(shape.channels / groups);
-    int64_t done = 0, places = 0;  // positions of classes
-    ForEachClass(box, [&](const Clipped& c) { places += c.positions() * box.count[0]; });
+    const int64_t places = PlacesOf(box);
+    int64_t done = 0;
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
     operands.b_step = steps.source;

@@ -8,20 +8,22 @@
 
 namespace canopy::conv::packing {
 
+inline constexpr int64_t kSets = 64, kSetFloats = 16;  // a line's, from set to set
+
 // Whether so many rows of a tensor, `stride` floats apart, are too many to be read side by side: the lines of all are
 // in one set, and each drives out another before it is used up. One too many costs less than a copy.
 constexpr bool CrowdASet(int64_t rows, int64_t stride) {
-  constexpr int64_t kLines = 12, kSetsFloats = 64 * 16;
-  return rows > kLines && stride % kSetsFloats == 0;
+  constexpr int64_t kLines = 12;
+  return rows > kLines && stride % (kSets * kSetFloats) == 0;
 }
 
 // Floats to leave behind each of so many rows, `stride` floats apart, that are written a line each in turn: without
 // them all these lines would be in a few sets.
 constexpr int64_t GapBehindRows(int64_t rows, int64_t stride) {
-  constexpr int64_t kLines = 8, kSets = 64, kLineFloats = 16;
-  if (stride % kLineFloats != 0) return 0;
-  const int64_t sets = kSets / std::gcd(kSets, stride / kLineFloats);
-  return rows > kLines * sets ? kLineFloats : 0;
+  constexpr int64_t kLines = 8;
+  if (stride % kSetFloats != 0) return 0;
+  const int64_t sets = kSets / std::gcd(kSets, stride / kSetFloats);
+  return rows > kLines * sets ? kSetFloats : 0;
 }
 
 }  // namespace canopy::conv::packing

@@ -72,11 +72,11 @@ struct LineKernels {
   // copy_rows past the caches, if it can (kernels/streams.h). REQUIRES: every row of `to` is whole lines of memory.
   void (*stream_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
 
-  // Rows whose elements lie apart, and zeros around them: to[r * to_step + i * step + k] = from[k * from_step + r *
-  // count
-  // + i], 0 <= r < rows, 0 <= i < count, 0 <= k < together, and 0 elsewhere in to[r * to_step, r * to_step + length).
-  // Reads and writes nothing else. Where `streamed`, past the caches if it can (kernels/streams.h); only every second
-  // element (together 1, step 2) of rows that are whole lines of memory may be.
+  // Rows whose elements lie apart, and zeros around them:
+  //   to[r * to_step + i * step + k] = from[k * from_step + r * count + i]
+  // 0 <= r < rows, 0 <= i < count, 0 <= k < together, and 0 elsewhere in to[r * to_step, r * to_step + length). Reads
+  // and writes nothing else. Where `streamed`, past the caches if it can (kernels/streams.h): every second element
+  // (together 1, step 2) only, of rows that are whole lines of memory.
   void (*spread)(const float* from, const Spreading& spreading, bool streamed, float* to);
 
   // to[i * to_step + r * length + j] = from[offsets[r] + i * from_step + j], 0 <= i < count, 0 <= r < runs,

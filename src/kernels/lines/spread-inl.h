@@ -13,9 +13,6 @@ inline void InterleaveByElements(const float* HWY_RESTRICT from, int64_t step, i
 inline void Interleave(const float* from, int64_t step, int64_t rows, int64_t columns, float* to) {
   InterleaveByElements(from, step, rows, columns, to);
 }
-
-// Elements of the target that are written; none, but by elements.
-inline int64_t SpreadSeconds(const float*, int64_t, int64_t, bool, float*) { return 0; }
 #else
 inline void InterleavePairs(const float* HWY_RESTRICT even, const float* HWY_RESTRICT odd, int64_t columns,
                             float* HWY_RESTRICT to) {
@@ -48,14 +45,15 @@ inline void Interleave(const float* HWY_RESTRICT from, int64_t step, int64_t row
     Transpose<Form::kFloat32>(from + j, step, rows, HWY_MIN(kColumns, columns - j), to + j * rows, offsets);
   }
 }
+#endif
 
-// A row of elements with a 0 behind each, and zeros behind them: a number of 64 bits is an element and its 0.
+// A row of elements with a 0 behind each, and zeros behind them: a number of 64 bits is an element and its 0. Returns
+// how much is written: nothing where an instruction set has no masks.
+#if HWY_TARGET == HWY_SCALAR || HWY_MEM_OPS_MIGHT_FAULT
+inline int64_t SpreadSeconds(const float*, int64_t, int64_t, bool, float*) { return 0; }
+#else
 inline int64_t SpreadSeconds(const float* HWY_RESTRICT from, int64_t count, int64_t length, bool streamed,
                              float* HWY_RESTRICT to) {
-#if HWY_MEM_OPS_MIGHT_FAULT
-  (void)from, (void)count, (void)length, (void)streamed, (void)to;
-  return 0;
-#else
   const hn::ScalableTag<float> d;
   const hn::RepartitionToWide<hn::RebindToUnsigned<decltype(d)> > dw;
   const hn::Rebind<uint32_t, decltype(dw)> du;
@@ -79,7 +77,6 @@ inline int64_t SpreadSeconds(const float* HWY_RESTRICT from, int64_t count, int6
   }
   for (i *= 2; i < length; i += kLanes) store(i, hn::Zero(dh));
   return length;
-#endif
 }
 #endif
 
