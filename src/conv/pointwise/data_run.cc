@@ -3,11 +3,11 @@
 
 #include "base/checked_math.h"
 #include "conv/packing/asks.h"
-#include "conv/packing/row_panels.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/bias.h"
 #include "conv/pointwise/channel_asks.h"
 #include "conv/pointwise/data_step.h"
+#include "conv/pointwise/row_weights.h"
 #include "conv/pointwise/spread_run.h"
 #include "conv/pointwise/tile.h"
 #include "exec/pool.h"
@@ -16,9 +16,9 @@
 namespace canopy::conv::pointwise {
 namespace {
 
-constexpr int64_t kPackedTogether = 32;          // source channels: their weights stay in the L1 for all panels of rows
 constexpr int64_t kNearWeightFloats = 16 << 10;  // of the row panels of one call: 64 KiB, which stream past the pixels
 constexpr int64_t kNearResultFloats = 2 << 10;   // likewise, of results that leave it afterwards
+constexpr int64_t kNearStreams = 32;             // channels whose results leave past the caches, a tile's row of each
 constexpr int64_t kPanelsInPlace = 5;            // of rows: so few do not pay for a copy of the pixels
 constexpr int64_t kWayBytes = 4 << 10;           // of an L1: lines that lie multiples of it apart share few places
 
@@ -34,9 +34,8 @@ class DataRun {
         b_(buffers),
         scratch_(scratch),
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
-        weight_(b_.weight, p_.weight.dtype, p_.rule),
         source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
-        weight_pairs_(b_.weight, p_.weight.dtype, p_.rule),
+        row_weights_(s_, p_, b_),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
         in_place_(s_.planes_are_large() &&
                   (s_.streams_ ? !s_.spread_ && kernels::AreLines(Results(), s_.plane_) : s_.direct_)) {}
@@ -47,9 +46,9 @@ class DataRun {
     const auto scratch = [&](int worker) { return s_.ScratchAt(scratch_.Of(worker), nullptr); };
     const int64_t chunks = base::CeilDiv(s_.source_channels_, s_.chunk_);
     const auto pack = [&](int64_t index, int worker, float* packed) {
-      const Block block = BlockAt(index / chunks);
+      const DataBlock block = BlockAt(index / chunks);
       const int64_t c = index % chunks * s_.chunk_;
-      PackRows(block, c, scratch(worker), packed + PackedOffset(block, c));
+      row_weights_.Pack(block, c, scratch(worker), packed + row_weights_.PackedOffset(block, c));
     };
     const packing::CommonNumbers::Run weights(s_.weights_, ledger, workspace, pack);
     weights.Begin(serial);
@@ -61,10 +60,6 @@ class DataRun {
   }
 
  private:
-  struct Block {
-    int64_t group, first, channels;  // result channels of the group
-    packing::RowPanels panels;       // that they are cut into
-  };
   struct Panel {
     int64_t first, count;  // pixels
     bool in_place;         // results are added up, or streamed, where they belong
@@ -72,18 +67,16 @@ class DataRun {
     float* results;        // where they are added up else: to be streamed, panel by panel out of the L1
   };
 
-  Block BlockAt(int64_t index) const {
+  DataBlock BlockAt(int64_t index) const {
     const int64_t first = index % s_.cut_.blocks * s_.cut_.block,
                   channels = std::min(s_.cut_.block, s_.result_channels_ - first);
     return {index / s_.cut_.blocks, first, channels, {channels, s_.rows()}};
   }
 
-  int64_t CountOf(int64_t c) const { return std::min(s_.chunk_, s_.source_channels_ - c); }
-
-  void Job(const Block& block, int64_t piece, const DataScratch& scratch) const {
+  void Job(const DataBlock& block, int64_t piece, const DataScratch& scratch) const {
     int64_t c = 0;
     do {  // once for no channels at all: the results are then 0
-      const Weights weights = WeightsOf(block, c, scratch);
+      const RowWeights::Panels weights = row_weights_.Of(block, c, scratch);
       ForEachPanel(piece, scratch, [&](const Panel& panel) {
         Multiply(block, panel, c, weights, ComingAfter(piece, panel, c), scratch);
       });
@@ -104,7 +97,7 @@ class DataRun {
       const int64_t count = std::min(s_.panel_, end - first);
       const bool together = first % s_.plane_ + count <= s_.plane_ && count % s_.tiles_[0].lanes == 0;
       const bool in_place = in_place_ && together;
-      float* results = scratch.results + (s_.streams_ && !s_.spread_ ? 0 : first - begin);
+      float* results = scratch.results + (s_.keeps_no_results() ? 0 : first - begin);
       visit(Panel{first, count, in_place, in_place || (s_.direct_ && s_.splits()), results});
     }
   }
@@ -143,102 +136,18 @@ class DataRun {
   float* Results() const { return static_cast<float*>(s_.forward_ ? b_.output_result : b_.input_result); }
 
   // Of a pixel and the block's first channel, where results are not spread.
-  int64_t ResultOffset(const Block& block, int64_t pixel) const {
+  int64_t ResultOffset(const DataBlock& block, int64_t pixel) const {
     return pixel / s_.plane_ * s_.result_.strides[0] + pixel % s_.plane_ +
            (block.group * s_.result_channels_ + block.first) * s_.result_.strides[1];
   }
 
-  int64_t SourceOffset(const Block& block, int64_t pixel, int64_t c) const {
+  int64_t SourceOffset(const DataBlock& block, int64_t pixel, int64_t c) const {
     return pixel / s_.plane_ * s_.source_.strides[0] + pixel % s_.plane_ +
            (block.group * s_.source_channels_ + c) * s_.source_.strides[1];
   }
 
-  int64_t PackedOffset(const Block& block, int64_t c) const {
-    return (block.group * s_.result_channels_ + block.first) * s_.Terms(s_.source_channels_) +
-           s_.Terms(c) * block.channels;
-  }
-
-  // Of a block and chunk: packed, or where they stand, in lines of all result channels a term.
-  struct Weights {
-    const float* first;
-    int64_t row;   // from panel to panel, for each row of the first
-    int64_t line;  // from term to term; 0: as long as a panel has rows
-  };
-
-  Weights WeightsOf(const Block& block, int64_t c, const DataScratch& scratch) const {
-    if (s_.weights_in_place_) return {weight_.Direct(WeightOffset(block, c), 1), 1, s_.weight_.source_stride};
-    const int64_t terms = s_.Terms(CountOf(c));
-    if (scratch.packed != nullptr) return {scratch.packed + PackedOffset(block, c), terms, 0};
-    PackRows(block, c, scratch, scratch.weights);
-    return {scratch.weights, terms, 0};
-  }
-
-  int64_t WeightOffset(const Block& block, int64_t c) const {
-    return block.group * p_.geometry.group_output_channels() * p_.weight.strides[0] + c * s_.weight_.source_stride +
-           block.first * s_.weight_.result_stride;
-  }
-
-  // to[panel of rows][term][row]
-  void PackRows(const Block& block, int64_t c, const DataScratch& scratch, float* to) const {
-    const packing::WeightView& view = s_.weight_;
-    const int64_t sources = CountOf(c), offset = WeightOffset(block, c);
-    if (view.runs == packing::WeightView::Runs::kResultChannels) {
-      return PackRuns(block, offset, sources, to);
-    }
-    for (int64_t panel = 0; panel < block.panels.count(); ++panel) {
-      const int64_t row = block.panels.first(panel), rows = block.panels.rows(panel);
-      const int64_t at = offset + row * view.result_stride;
-      if (s_.dot_rate_ > 0) {
-        PackRowPairs({at, sources, rows, rows}, scratch, to + row * s_.Terms(sources));
-      } else {
-        packing::PackWeights(weight_, view, {at, sources, rows, rows}, scratch.lines, scratch.weight_offsets,
-                             to + row * sources);
-      }
-    }
-  }
-
-  // The same where result channels lie side by side: a few source channels at a time for all panels, while the next
-  // ones are asked for.
-  void PackRuns(const Block& block, int64_t offset, int64_t sources, float* to) const {
-    const int64_t stride = s_.weight_.source_stride, terms = s_.Terms(sources);
-    for (int64_t k = 0, count; k < sources; k += count) {
-      const int64_t at = offset + k * stride;
-      count = std::min(kPackedTogether, sources - k);
-      for (int64_t i = k + count; i < std::min(k + 2 * count, sources); ++i) {
-        weight_.Prefetch(offset + i * stride, block.channels);
-      }
-      for (int64_t panel = 0; panel < block.panels.count(); ++panel) {
-        const int64_t row = block.panels.first(panel), rows = block.panels.rows(panel);
-        float* packed = to + row * terms + s_.Terms(k) * rows;
-        if (s_.dot_rate_ > 0) {
-          weight_pairs_.ZipRows(at + row, stride, count, rows, packed, rows);
-        } else {
-          weight_.CopyRows(at + row, stride, count, rows, packed, rows);
-        }
-      }
-    }
-  }
-
-  // packed[pair][row], of a tile's rows.
-  void PackRowPairs(const packing::WeightBlock& rows, const DataScratch& scratch, float* packed) const {
-    const int64_t source_stride = s_.weight_.source_stride, pairs = s_.Terms(rows.sources);
-    if (source_stride != 1) {
-      for (int64_t k = 0; k < pairs; ++k) {
-        weight_pairs_.FetchLine(rows.offset + 2 * k * source_stride, source_stride, 2 * k + 1 == rows.sources,
-                                s_.weight_.result_stride, rows.results, packed + k * rows.lanes);
-      }
-      return;
-    }
-    // Pairs are neighbours.
-    for (int64_t r = 0; r < rows.results; ++r) {
-      weight_pairs_.FetchRun(rows.offset + r * s_.weight_.result_stride, rows.sources, scratch.lines.lines + r * pairs);
-    }
-    for (int64_t k = 0; k < pairs; ++k) scratch.weight_offsets[k] = k * rows.lanes;
-    kernels::Lines().transpose(scratch.lines.lines, pairs, rows.results, pairs, packed, scratch.weight_offsets);
-  }
-
-  void PackPixels(const Block& block, const Panel& panel, int64_t c, const DataScratch& scratch) const {
-    const int64_t sources = CountOf(c), stride = s_.source_.strides[1];
+  void PackPixels(const DataBlock& block, const Panel& panel, int64_t c, const DataScratch& scratch) const {
+    const int64_t sources = s_.CountOf(c), stride = s_.source_.strides[1];
     if (s_.picked_) {
       return s_.input_.Fetch(source_, {block.group * s_.source_channels_ + c, sources}, {panel.first, panel.count},
                              scratch.pixels, s_.panel_);
@@ -254,19 +163,19 @@ class DataRun {
     });
   }
 
-  void Multiply(const Block& block, const Panel& panel, int64_t c, const Weights& weights, const Coming& coming,
-                const DataScratch& scratch) const {
-    const int64_t sources = CountOf(c), stride = s_.source_.strides[1];
+  void Multiply(const DataBlock& block, const Panel& panel, int64_t c, const RowWeights::Panels& weights,
+                const Coming& coming, const DataScratch& scratch) const {
+    const int64_t sources = s_.CountOf(c), stride = s_.source_.strides[1];
     const kernels::GatherRun run{0, 0, s_.Terms(sources)};
     kernels::GatherOperands operands{};
     operands.runs = &run;
     operands.run_count = 1;
     operands.b_copy_step = s_.panel_;
     const bool last = c + sources == s_.source_channels_, placed = panel.in_place || (panel.placed && last);
-    const int64_t row_stride = placed ? s_.result_.strides[1] : s_.piece_lanes();
+    const int64_t row_stride = placed ? s_.result_.strides[1] : s_.held_lanes();
     operands.result_offsets = scratch.result_offsets;
     for (int64_t r = 0; r < s_.rows(); ++r) scratch.result_offsets[r] = r * row_stride;
-    operands.added_step = s_.piece_lanes();
+    operands.added_step = s_.held_lanes();
     operands.streams = panel.in_place && s_.streams_;
     const int64_t source_jump = s_.source_.strides[0] - s_.plane_, result_jump = s_.result_.strides[0] - s_.plane_;
     Tile tiles[DataStep::kMostTiles];
@@ -313,29 +222,32 @@ class DataRun {
           pixel_asks.Assign(p, tile->coming, stride * bytes, &operands);
         }
         operands.c = tile->result + row * row_stride;
-        operands.added = tile->added + row * s_.piece_lanes();
+        operands.added = tile->added + row * s_.held_lanes();
         tile->Choose(copying, placed && !panel.in_place, source_jump, result_jump, &operands)[rows](operands, c > 0);
       }
       if (stored) Store(block, panel, row, (next - p) * rows);  // out of the L1
     }
   }
 
-  ChannelAsks AsksFor(const Block& block, const Coming& coming, int64_t count, int64_t panels, int64_t tiles) const {
+  ChannelAsks AsksFor(const DataBlock& block, const Coming& coming, int64_t count, int64_t panels,
+                      int64_t tiles) const {
     const Range pixels{coming.pixel, std::min(count, s_.plane_ - coming.pixel % s_.plane_)};
-    const Range channels{block.group * s_.source_channels_ + coming.c, CountOf(coming.c)};
+    const Range channels{block.group * s_.source_channels_ + coming.c, s_.CountOf(coming.c)};
     return {s_.input_, source_, channels, pixels, panels, tiles};
   }
 
   // Row panels that one call multiplies: with what they read and leave to be stored as many as the L1 holds beside the
   // pixels.
-  int64_t PanelsNear(const Block& block, int64_t terms, bool stored) const {
+  int64_t PanelsNear(const DataBlock& block, int64_t terms, bool stored) const {
     const int64_t by_weights = kNearWeightFloats / std::max<int64_t>(1, s_.rows() * terms);
-    const int64_t by_results = stored ? kNearResultFloats / (s_.rows() * s_.panel_) : block.panels.count();
+    const int64_t by_results = s_.keeps_no_results() ? kNearStreams / s_.rows()
+                               : stored              ? kNearResultFloats / (s_.rows() * s_.panel_)
+                                                     : block.panels.count();
     return std::max<int64_t>(1, std::min(by_weights, by_results));
   }
 
   // Small planes' images end within panels, so that what comes in the place of each tile is looked for by itself.
-  int64_t ListTiles(const Block& block, const Panel& panel, int64_t c, bool placed, const Coming& coming,
+  int64_t ListTiles(const DataBlock& block, const Panel& panel, int64_t c, bool placed, const Coming& coming,
                     Tile* tiles) const {
     const int64_t vector = s_.tiles_[0].lanes, last = s_.cut_.pieces.images * s_.cut_.pieces.plane - 1;
     // The first rows' product copies FP32 pixels on its way: whole vectors, or any where tiles can be split.
@@ -364,11 +276,11 @@ class DataRun {
     return listed;
   }
 
-  void Store(const Block& block, const Panel& panel, int64_t first, int64_t rows) const {
+  void Store(const DataBlock& block, const Panel& panel, int64_t first, int64_t rows) const {
     ForEachRun(panel.first, panel.count, [&](int64_t pixel, int64_t run) {
       const int64_t stride = s_.result_.strides[1], offset = ResultOffset(block, pixel) + first * stride;
       const kernels::Segment whole{0, 0, static_cast<int32_t>(run)};
-      const int64_t line_step = panel.placed ? stride : s_.piece_lanes();
+      const int64_t line_step = panel.placed ? stride : s_.held_lanes();
       float* line = panel.placed ? Results() + offset : panel.results + first * line_step + pixel - panel.first;
       float* direct = p_.has_bias ? nullptr : result_.Direct(offset, 1);
       if (direct != nullptr && s_.streams_ && kernels::AreLines(direct, run)) {
@@ -386,8 +298,9 @@ class DataRun {
   const ConvProblem& p_;
   const Buffers& b_;
   plan::Shares scratch_;
-  LineReader source_, weight_;
-  PairReader source_pairs_, weight_pairs_;  // with dot products
+  LineReader source_;
+  PairReader source_pairs_;  // with dot products
+  RowWeights row_weights_;
   LineWriter result_;
   bool in_place_;  // tiles within an image are written where they belong, past the caches or not
 };

@@ -23,6 +23,7 @@ constexpr int64_t kBlocks[] = {256, 128, 192, 512, 1024};
 constexpr int64_t kCachedWeights = 256 * kMostTerms;  // of a block: 256 KiB of the L2
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kPickedResultFloats = 128 << 10;    // of pixels that lie apart, so that fewer jobs pick them
+constexpr int64_t kStreamedPanels = 8;                // of a job at least: a stretch of each channel's memory
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 KiB of a 48 KiB L1
 constexpr int64_t kPickedPixelFloats = 32 << 10;      // of pixels that lie apart: many rows of a channel at a time
@@ -121,7 +122,7 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
   cut.blocks = CeilDiv(result_channels_, cut.block);
   const int64_t vector = tiles_[0].lanes, most = MostPixels(cut.block);
   int64_t multiple = lanes();
-  if (picked_) multiple = panel_;
+  if (picked_ || keeps_no_results()) multiple = panel_;
   if (spread_ && WholeRows(g) <= most) multiple = WholeRows(g);
   const bool in_one_row = spread_ || plane_ < kSmallPlane || plane_ % vector != 0;
   cut.pieces = in_one_row ? packing::Pieces(1, g.batch * plane_, most, multiple)
@@ -139,7 +140,7 @@ void DataStep::ShareOut(const Geometry& g) {
   if (threads == 1 || cut_.work < kSerialWork || cut_.pieces.count() == 0) return;
   const Cut whole = cut_;
   double best = Time(g, whole);
-  const int64_t multiple = picked_ || spread_ ? whole.pieces.multiple : tiles_[0].lanes;
+  const int64_t multiple = picked_ || spread_ || keeps_no_results() ? whole.pieces.multiple : tiles_[0].lanes;
   for (int64_t blocks = whole.blocks; blocks < 2 * bundles; blocks *= 2) {
     const int64_t block = bundle * CeilDiv(bundles, blocks);
     Cut cut = whole;
@@ -176,7 +177,8 @@ double DataStep::Time(const Geometry& g, const Cut& cut) const {
 
 // Of a job.
 int64_t DataStep::MostPixels(int64_t block) const {
-  return std::max(kLeastPixels, (picked_ ? kPickedResultFloats : kResultFloats) / block);
+  const int64_t least = keeps_no_results() ? kStreamedPanels * panel_ : kLeastPixels;
+  return std::max(least, (picked_ ? kPickedResultFloats : kResultFloats) / block);
 }
 
 // The fewest rows of the output that fill vectors, in pixels.
@@ -237,7 +239,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   const bool ready = weights_.exist() || weights_in_place_;
   scratch.weights = carver.Take<float>(ready ? 0 : cut_.block * Terms(chunk_));
   scratch.pixels = carver.Take<float>(panel_ * Terms(chunk_));
-  scratch.results = carver.Take<float>(piece_lanes() * cut_.block);
+  scratch.results = carver.Take<float>(held_lanes() * cut_.block);
   scratch.line = carver.Take<float>(spread_ ? result_row_ + kernels::kLineSlack : 0);
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);

@@ -7,6 +7,7 @@
 #ifndef CANOPY_CONV_POINTWISE_DATA_STEP_H_
 #define CANOPY_CONV_POINTWISE_DATA_STEP_H_
 
+#include <algorithm>
 #include <string>
 
 #include "conv/algorithm.h"
@@ -41,6 +42,7 @@ class DataStep : public Step {
 
  private:
   friend class DataRun;
+  friend class RowWeights;
   friend class SpreadRun;
 
   static constexpr int64_t kMostTiles = 4;     // of a panel
@@ -63,8 +65,9 @@ class DataStep : public Step {
   double Time(const Geometry& geometry, const Cut& cut) const;
   int64_t MostPixels(int64_t block) const;
   int64_t WholeRows(const Geometry& geometry) const;
-  int64_t PackedFloats(const Geometry& geometry) const;     // of all weights
-  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // source channels
+  int64_t PackedFloats(const Geometry& geometry) const;                                // of all weights
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }                             // source channels
+  int64_t CountOf(int64_t c) const { return std::min(chunk_, source_channels_ - c); }  // of a chunk
   int64_t Terms(int64_t channels) const { return base::CeilDiv(channels, a_term()); }
   // Whether tiles over two images are read and written where they stand. Where weights are many and planes large, most
   // tiles are within one image and added up in place.
@@ -75,8 +78,10 @@ class DataStep : public Step {
   bool planes_are_large() const { return plane_ >= kInPlaceTiles * lanes(); }
   int64_t lanes() const { return tiles_[vectors_ - 1].lanes; }
   int64_t rows() const { return tiles_[vectors_ - 1].most_rows; }
-  // Pixels of a piece, in whole tiles.
-  int64_t piece_lanes() const { return base::RoundUp(cut_.pieces.pixels, lanes()); }
+  // Results leave past the caches, panel by panel, and no others are kept.
+  bool keeps_no_results() const { return streams_ && !spread_; }
+  // Pixels whose results a job keeps, in whole tiles.
+  int64_t held_lanes() const { return keeps_no_results() ? panel_ : base::RoundUp(cut_.pieces.pixels, lanes()); }
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
 
   bool forward_;

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "base/cpu.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
 #include "conv/pointwise/unfolded.h"
 #include "conv/streams.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::pointwise {
 namespace {
@@ -19,9 +21,10 @@ constexpr int64_t kPiecePixels = 2048;     // 24 KiB of three rows in the L1, fo
 constexpr int64_t kMostTerms = 256;        // of a lane, for tile after tile of rows: FP32 sums stay short
 constexpr int64_t kRowFloats = 128 << 10;  // 512 KiB of an L2, for block after block of columns
 constexpr int64_t kLeastTilePixels = 512;
-constexpr int64_t kNearFloats = 160 << 10;  // of such rows and all sums: what an L2 keeps beside the columns
-constexpr int64_t kLeastPlane = 256;        // of smaller ones the last vector's copy is too much
-constexpr int64_t kMostSums = 256 << 10;    // 1 MiB
+constexpr int64_t kNearFloats = 160 << 10;    // of such rows and all sums: what an L2 keeps beside the columns
+constexpr int64_t kNearestFloats = 12 << 10;  // a 48 KiB L1
+constexpr int64_t kLeastPlane = 256;          // of smaller ones the last vector's copy is too much
+constexpr int64_t kMostSums = 256 << 10;      // 1 MiB
 // Of a segment: adding up its sums costs some hundredths of its products, or more where there would be few.
 constexpr int64_t kSegmentPixels = 8 << 10, kLeastSegmentPixels = 2 << 10;
 constexpr int64_t kEnoughSegments = 8, kMostSegments = 64;
@@ -30,10 +33,16 @@ constexpr int64_t kEnoughJobs = 8;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.9;         // of products whose operands are in the cache
 constexpr double kCrowdedEfficiency = 0.8;  // likewise, but some have to come again and again
-constexpr double kWorkALine = 3;            // from beyond the L2
-constexpr double kWorkAFarLine = 4;         // from memory
+constexpr double kSpilledEfficiency = 0.7;  // from an L2 that is slower than the products
 constexpr double kWorkASum = 5;             // adding up one sum's lanes
 constexpr double kWorkACall = 70;
+
+// Reading a line from beyond the L2, and from memory.
+struct LineWork {
+  double near, far;
+};
+constexpr LineWork kLineWork = {3, 4},
+                   kQuickLineWork = {5, 8};  // the latter beside two products of whole lines a cycle
 
 int64_t Few(const Geometry& g) { return std::min(g.group_input_channels(), g.group_output_channels()); }
 int64_t Many(const Geometry& g) { return std::max(g.group_input_channels(), g.group_output_channels()); }
@@ -74,8 +83,11 @@ DotWeightsStep::DotWeightsStep(const ConvProblem& problem, plan::WorkspaceLedger
   const bool crowded =
       packing::CrowdASet(tile_ + 2 * block_, (outputs_are_rows_ ? problem.output : problem.input).strides[1]) ||
       (tiles > 1 && rows_ * (pieces_.pixels + columns_ * lanes_) > kNearFloats);
-  const double efficiency = crowded ? kCrowdedEfficiency : kEfficiency;
-  const double line = OutgrowsCaches(problem, kBackwardWeights) ? kWorkAFarLine : kWorkALine;
+  const bool quick = lanes_ == kernels::kMemoryLineFloats && !base::Cpu().halves;
+  const bool spilled = quick && tiles > 1 && (tile_ + block_) * pieces_.pixels > kNearestFloats;
+  const double efficiency = spilled ? kSpilledEfficiency : crowded ? kCrowdedEfficiency : kEfficiency;
+  const LineWork& lines = quick ? kQuickLineWork : kLineWork;
+  const double line = OutgrowsCaches(problem, kBackwardWeights) ? lines.far : lines.near;
   work_ = static_cast<double>(g.groups) *
           ((vectors + static_cast<double>(pieces_.images)) * (rows * columns / efficiency + line * (rows + columns)) +
            (calls + static_cast<double>(pieces_.images) * columns) * kWorkACall +

@@ -19,7 +19,7 @@ void SpreadRun::Store(const Range& channels, const Range& pixels, const float* r
   const int64_t together = input.bundle();
   Unfolded::Bundle bundle = input.BundleAt(channels.first / together);
   for (int64_t r = 0; r < channels.count; r += together, input.Next(&bundle)) {
-    StoreBundle(bundle, pixels, results + r * s_.piece_lanes(), line);
+    StoreBundle(bundle, pixels, results + r * s_.held_lanes(), line);
   }
 }
 
@@ -66,8 +66,8 @@ void SpreadRun::StoreRows(const Rows& rows, int64_t channel, float* line) const 
 // to[0, length) = a row of a bundle's results, and zeros; likewise those that follow it.
 void SpreadRun::Spread(const Rows& rows, int64_t length, int64_t ahead, bool streamed, float* to) const {
   const Unfolded& input = s_.input_;
-  const kernels::Spreading spreading{input.bundle(), s_.piece_lanes(), rows.columns,     input.column_stride(),
-                                     rows.count,     length,           input.row_step(), ahead};
+  const kernels::Spreading spreading{input.bundle(), s_.held_lanes(), rows.columns,     input.column_stride(),
+                                     rows.count,     length,          input.row_step(), ahead};
   kernels::Lines().spread(rows.from, spreading, streamed, to);
 }
 

@@ -15,7 +15,7 @@ class SpreadRun {
       : s_(step), p_(problem), b_(buffers), result_(result) {}
 
   // Pixels, counted through all images, of result channels, counted through all groups. The first channel's results
-  // begin at `results`, a channel's lie piece_lanes behind the one before. `line` has room for a row of the input.
+  // begin at `results`, a channel's lie held_lanes behind the one before. `line` has room for a row of the input.
   void Store(const Range& channels, const Range& pixels, const float* results, float* line) const;
 
  private:

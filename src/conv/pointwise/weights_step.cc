@@ -32,12 +32,13 @@ constexpr int64_t kSegmentPixels = 64;  // of a segment for every job: adding up
 constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
-constexpr double kWorkAProduct = 0.9;     // of vectors, beside
-constexpr double kWorkALoad = 0.33;       // which the product waits for
-constexpr double kWorkARow = 0.3;         // reading one element of a row again
-constexpr double kWorkASlabElem = 1.1;    // transposing one element
-constexpr double kWorkAPairedElem = 0.6;  // likewise, with its neighbour
-constexpr double kWorkAStride = 1;        // more where elements lie apart
+constexpr double kWorkAProduct = 0.9;      // of vectors, beside
+constexpr double kWorkALoad = 0.33;        // which the product waits for
+constexpr double kWorkARow = 0.3;          // reading one element of a row again
+constexpr double kWorkASlabElem = 1.1;     // transposing one element
+constexpr double kWorkACrowdedElem = 0.7;  // more where planes share few places of a cache
+constexpr double kWorkAPairedElem = 0.6;   // likewise, with its neighbour
+constexpr double kWorkAStride = 1;         // more where elements lie apart
 constexpr double kWorkAConvertedElem = 1;
 constexpr double kWorkACopiedElem = 0.1;  // pairs; most can be read in place
 constexpr double kWorkAStore = 1.5;       // transposing one result
@@ -72,6 +73,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(most / plane, 1, std::max<int64_t>(1, g.batch));
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] * a_term() <= most;
   pieces_ = {CeilDiv(g.batch, images_), plane, most, whole_rows ? g.output_size[2] * a_term() : 16};
+  crowded_planes_ = packing::CrowdASet(packing::kLines, plane);
   cut_ = ChooseCut(g);
   ShareOut(g);
   const Operand& rows = cut_.outputs_are_lanes ? problem.input : problem.output;
@@ -197,7 +199,10 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
-  const double copied = rows_in_place_ ? 0 : dot_rate_ > 0 ? kWorkACopiedElem : kWorkAConvertedElem;
+  const bool crowded = crowded_planes_ && images_ == 1 && packing::CrowdASet(cut.panels.most_rows(), pieces_.plane);
+  const double copied = rows_in_place_  ? (crowded ? kWorkACrowdedElem : 0)
+                        : dot_rate_ > 0 ? kWorkACopiedElem
+                                        : kWorkAConvertedElem;
   const double rows = static_cast<double>(cut.row_channels), vectors = cut.panels.work();
   const double vector = cut.tiles_floats() > kLeastRows * kLeastLanes ? kWorkAFarVector : kWorkATileVector;
   const double store = outputs_are_lanes ? kWorkAStore : kWorkARowStore;
@@ -217,7 +222,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
 }
 
 double WeightsStep::LaneWork() const {
-  return (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (unfolded_ ? kWorkAStride : 0);
+  return (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (crowded_planes_ ? kWorkACrowdedElem : 0) +
+         (unfolded_ ? kWorkAStride : 0);
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
