@@ -31,7 +31,9 @@ constexpr double kWorkAWeight = 0.1;     // reading one from the last-level cach
 constexpr double kWorkACopiedWeight = 1;
 constexpr double kWorkADottedWeight = 0.45;  // likewise, for which products do not make up
 constexpr double kWorkAColumnElem = 0.8;     // fetching one
-constexpr double kWorkAColumnRun = 16;       // of elements that a step of the output's walk parts
+constexpr double kWorkAColumnRun = 20;       // of elements that a step of the output's walk parts
+constexpr double kWorkAColumn = 40;
+constexpr double kWorkASlab = 150;  // of an image's channel
 constexpr double kWorkATileVector = 2;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAStore = 0.3;
@@ -76,7 +78,8 @@ double ForwardStep::Estimate(const ConvProblem& problem) const {
   const double a_weight = dots_ ? static_cast<double>(pixels_) / kWorkLanes / kDotsEfficiency + kWorkADottedWeight
                                 : vectors / kEfficiency + read;
   return static_cast<double>(g.groups) *
-         (weights * a_weight + columns * (static_cast<double>(pixels_) * kWorkAColumnElem + runs * kWorkAColumnRun) +
+         (weights * a_weight + static_cast<double>(g.batch * input_channels_) * kWorkASlab +
+          columns * (static_cast<double>(pixels_) * kWorkAColumnElem + runs * kWorkAColumnRun + kWorkAColumn) +
           chunks * rows * vectors * kWorkATileVector + calls * kWorkATileCall +
           rows * static_cast<double>(pixels_) * kWorkAStore + static_cast<double>(blocks_) * kWorkAJob);
 }
