@@ -38,7 +38,7 @@ class DataRun {
         row_weights_(s_, p_, b_),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
         in_place_(s_.planes_are_large() &&
-                  (s_.streams_ ? !s_.spread_ && kernels::AreLines(Results(), s_.plane_) : s_.direct_)) {}
+                  (s_.keeps_no_results() ? kernels::AreLines(Results(), s_.plane_) : s_.direct_)) {}
 
   void Run(const plan::WorkspaceLedger& ledger, void* workspace) const {
     const int64_t pieces = s_.cut_.pieces.count(), blocks = p_.geometry.groups * s_.cut_.blocks;

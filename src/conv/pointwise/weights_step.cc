@@ -73,7 +73,6 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   images_ = plane == 0 ? 1 : std::clamp<int64_t>(most / plane, 1, std::max<int64_t>(1, g.batch));
   const bool whole_rows = unfolded_ && g.output_size[2] > 0 && g.output_size[2] * a_term() <= most;
   pieces_ = {CeilDiv(g.batch, images_), plane, most, whole_rows ? g.output_size[2] * a_term() : 16};
-  crowded_planes_ = packing::CrowdASet(packing::kLines, plane);
   cut_ = ChooseCut(g);
   ShareOut(g);
   const Operand& rows = cut_.outputs_are_lanes ? problem.input : problem.output;
@@ -199,7 +198,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   cut.segments = std::max<int64_t>(1, CeilDiv(pieces, cut.segment_pieces));
 
   const double pixels = static_cast<double>(g.batch * pieces_.plane);
-  const bool crowded = crowded_planes_ && images_ == 1 && packing::CrowdASet(cut.panels.most_rows(), pieces_.plane);
+  const bool crowded = images_ == 1 && packing::CrowdASet(cut.panels.most_rows(), pieces_.plane);
   const double copied = rows_in_place_  ? (crowded ? kWorkACrowdedElem : 0)
                         : dot_rate_ > 0 ? kWorkACopiedElem
                                         : kWorkAConvertedElem;
@@ -222,8 +221,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
 }
 
 double WeightsStep::LaneWork() const {
-  return (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) + (crowded_planes_ ? kWorkACrowdedElem : 0) +
-         (unfolded_ ? kWorkAStride : 0);
+  return (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
+         (packing::CrowdASet(packing::kLines, pieces_.plane) ? kWorkACrowdedElem : 0) + (unfolded_ ? kWorkAStride : 0);
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {

@@ -87,7 +87,6 @@ class WeightsStep : public Step {
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded
   bool rows_in_place_ = false;                        // read where they stand
   bool crowded_ = false;                              // but for tiles of many rows, whose lines share a set
-  bool crowded_planes_ = false;                       // whose lines are transposed
   bool unfolded_ = false;                             // the input is
   Unfolded input_;
   int64_t batch_ = 0;
