@@ -92,7 +92,7 @@ class DataRun {
       kernels::FewTiles()[vectors].add_products[stride](
           direct != nullptr ? direct : scratch.kernels, direct != nullptr ? step : vectors * kernels::kFewTilesKernels,
           parts, c % kTerms > 0,
-          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1, vectors), scratch.points);
+          AskFor(weight_, p_.weight, coming < s_.sources_ ? offset + coming * step : -1, vectors), scratch.work);
       if (c < kTerms || (coming < s_.sources_ && coming % kTerms > 0)) continue;
       kernels::Lines().add(scratch.more_sums, block * vectors, scratch.sums);
     }

@@ -78,12 +78,11 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   scratch.lines.lines = carver.Take<float>(packing::kLines * (packing::kLine + kernels::kLineSlack));
   scratch.lines.offsets = carver.Take<int64_t>(packing::kLine);
-  int64_t slab = (positions_ + 1) * kFewTilesLanes, points = 0;
+  int64_t slab = (positions_ + 1) * kFewTilesLanes;
   for (const TileNumbers& windows : windows_) slab = std::max(slab, windows.slab_floats());
-  for (const TileGrid& grid : grids_) points += grid.points().count;
   scratch.slab = carver.Take<float>(slab);
   scratch.kernels = carver.Take<float>(kernels::kFewTilesSources * PanelChannels() * kernels::kFewTilesTaps);
-  scratch.points = carver.Take<float>(points * kernels::FewTilesPointStep(vectors_));
+  scratch.work = carver.Take<float>(kernels::FewTilesWork(vectors_));
   scratch.sums = carver.Take<float>(BlockFloats(grids_) * vectors_);
   scratch.more_sums = carver.Take<float>(BlockFloats(grids_) * vectors_);
   if (bytes != nullptr) *bytes = carver.used();

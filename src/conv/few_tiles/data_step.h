@@ -21,7 +21,7 @@ struct DataScratch {
   packing::SlabScratch lines;
   float* slab;     // of windows' pixels, or [pixel][channel of a panel] of results
   float* kernels;  // [output channel][input channel of a panel][tap], where they do not serve as they are
-  float* points;   // what kernels are there
+  float* work;     // of the products
   // [part][point][tile][input channel of a panel], the latter of a chunk of output channels.
   float *sums, *more_sums;
 };

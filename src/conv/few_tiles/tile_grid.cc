@@ -57,8 +57,11 @@ TileGrid::TileGrid(int64_t batch, const Part& part) : taps_{part[0].taps, part[1
     range.count = static_cast<int32_t>(std::find_if_not(first, tiles_.end(), has) - first);
     points_.order[point] = point;
   }
-  std::stable_sort(points_.order.begin(), points_.order.begin() + points_.count,
-                   [&](int32_t a, int32_t b) { return points_.ranges[a].count < points_.ranges[b].count; });
+  const auto fewer = [&](int32_t a, int32_t b) { return points_.ranges[a].count < points_.ranges[b].count; };
+  for (int32_t row = 0; row < points_.count; row += kernels::kWinogradPoints) {
+    const auto first = points_.order.begin() + row;
+    std::stable_sort(first, first + std::min(points_.count - row, kernels::kWinogradPoints), fewer);
+  }
 }
 
 bool TileGrid::Has(const Tile& tile, int32_t point) const {

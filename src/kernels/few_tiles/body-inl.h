@@ -92,15 +92,15 @@ constexpr int FewTilesAtOnce(int tiles) { return tiles >= 5 ? 1 : tiles >= 3 ? 2
 constexpr int kFewTilesUnrolled = 8;  // sources
 
 // The kernels' products of kTiles tiles, the first of which is number `skip` of those that have a point, at some
-// points. Kernels at a point: [source][vector][lane].
+// points of a row. Kernels at a point: [source][vector][lane].
 template <int kVectors, int kTiles>
-void AddPoints(const FewTilesSums& part, const float* part_kernels, bool accumulate, const int32_t* order,
+void AddPoints(const FewTilesSums& part, const float* row_kernels, bool accumulate, const int32_t* order,
                const int32_t* last, int64_t skip) {
   constexpr int kAtOnce = FewTilesAtOnce(kTiles), kPanel = kVectors * kFewTilesLanes;
   const WinogradTag d;
   for (; order != last; ++order) {
     const int64_t point = *order, first = part.at->ranges[point].first + skip;
-    const float* HWY_RESTRICT kernels = part_kernels + point * FewTilesPointStep(kVectors);
+    const float* HWY_RESTRICT kernels = row_kernels + point % kWinogradPoints * FewTilesPointStep(kVectors);
     const float* HWY_RESTRICT windows = part.windows.numbers + point * part.windows.point_step + first * kFewTilesLanes;
     float* HWY_RESTRICT sums = part.sums + point * part.sums_step + first * kPanel;
     WinogradVec acc[kAtOnce][kTiles][kVectors];
@@ -156,15 +156,17 @@ void FillAddPoints(AddPointsFn* at) {
   if constexpr (kTiles > 1) FillAddPoints<kVectors, kTiles - 1>(at);
 }
 
+// Of a row of points.
 template <int kVectors>
-void AddPart(const FewTilesSums& part, const float* kernels, bool accumulate) {
+void AddRow(const FewTilesSums& part, int row, const float* kernels, bool accumulate) {
   constexpr int kMost = FewTilesInRegisters(kVectors);
   static const struct Table {
     AddPointsFn add[kMost + 1]{};
     Table() { FillAddPoints<kVectors, kMost>(add); }
   } table;
   const FewTilesPoints& points = *part.at;
-  const int32_t *order = points.order.data(), *last = order + points.count;
+  const int32_t* order = points.order.data() + row * kWinogradPoints;
+  const int32_t* last = order + std::min(points.count, kWinogradPoints);
   while (order != last) {
     const int64_t count = points.ranges[*order].count;
     const int32_t* end = order;
@@ -178,44 +180,86 @@ void AddPart(const FewTilesSums& part, const float* kernels, bool accumulate) {
   }
 }
 
-// Numbers of kernels, mirrored, at the points of all parts, those of each point kPointStep apart.
-template <int kStride, int kPointStep>
-HWY_INLINE void MakePoints(const WinogradVec* HWY_RESTRICT taps, float* HWY_RESTRICT points) {
+// A sixth of a row of lines that is asked for: all at once would wait for one another.
+HWY_INLINE void AskForSixth(const FewTilesAsk& ask, int row, int sixth) {
+  const char* coming = ask.first + row * ask.step;
+  const int end = (sixth + 1) * ask.lines / 6;
+  for (int line = sixth * ask.lines / 6; line < end; ++line) Ask(coming + line * kMemoryLine);
+}
+
+// Numbers of kernels, mirrored, at a row of points of a part.
+template <int kPart, int kStride, int kRow>
+HWY_INLINE void MakeRow(const float* HWY_RESTRICT taps, float* HWY_RESTRICT points, int point_step) {
   const WinogradTag d;
   constexpr int kLast = 2;  // of a row, or a column
-  const auto store = [&](int point, WinogradVec value) HWY_ATTR { hn::Store(value, d, points + point * kPointStep); };
-  const auto store_square = [&](int y, int x, WinogradVec value) HWY_ATTR { store(y * kWinogradPoints + x, value); };
+  const auto tap = [&](int y, int x) HWY_ATTR { return hn::Load(d, taps + (3 * y + x) * kFewTilesLanes); };
+  const auto store = [&](int, int x, WinogradVec value) HWY_ATTR { hn::Store(value, d, points + x * point_step); };
   if constexpr (kStride == 1) {
-    Transform<KernelLaw<3>, KernelLaw<3>>([&](int y, int x) { return taps[3 * (kLast - y) + kLast - x]; },
-                                          store_square);
+    TransformRows<KernelLaw<3>, KernelLaw<3>, kRow, kRow + 1>(
+        [&](int y, int x) HWY_ATTR { return tap(kLast - y, kLast - x); }, store);
+  } else if constexpr (kPart == kCorners) {
+    TransformRows<KernelLaw<2>, KernelLaw<2>, kRow, kRow + 1>(
+        [&](int y, int x) HWY_ATTR { return tap(kLast - 2 * y, kLast - 2 * x); }, store);
+  } else if constexpr (kPart == kMiddleOfRows) {
+    Transform<OnlyOne, KernelLaw<2>>([&](int, int x) HWY_ATTR { return tap(kLast - 2 * x, 1); }, store);
+  } else if constexpr (kPart == kMiddleOfColumns) {
+    Transform<OnlyOne, KernelLaw<2>>([&](int, int x) HWY_ATTR { return tap(1, kLast - 2 * x); }, store);
   } else {
-    Transform<KernelLaw<2>, KernelLaw<2>>([&](int y, int x) { return taps[3 * (kLast - 2 * y) + kLast - 2 * x]; },
-                                          store_square);
-    constexpr int kOfRows = kSquarePoints, kOfColumns = kOfRows + kWinogradPoints;
-    Transform<OnlyOne, KernelLaw<2>>([&](int, int x) { return taps[3 * (kLast - 2 * x) + 1]; },
-                                     [&](int, int x, WinogradVec value) HWY_ATTR { store(kOfRows + x, value); });
-    Transform<OnlyOne, KernelLaw<2>>([&](int, int x) { return taps[3 + kLast - 2 * x]; },
-                                     [&](int, int x, WinogradVec value) HWY_ATTR { store(kOfColumns + x, value); });
-    store(kOfColumns + kWinogradPoints, taps[4]);
+    store(0, 0, tap(1, 1));
   }
 }
 
+// A call's kernels, taps apart, and its working memory. Only a row of points is made at a time: with the taps it stays
+// in the L1, where all points would not.
+template <int kVectors, int kStride>
+struct KernelRows {
+  static constexpr int kPanel = kVectors * kFewTilesLanes, kStep = FewTilesPointStep(kVectors);
+
+  const FewTilesSums* parts;
+  bool accumulate;
+  const FewTilesAsk& ask;
+  float* HWY_RESTRICT taps;    // [source][vector][tap][lane]
+  float* HWY_RESTRICT points;  // [point][source][vector][lane]
+
+  template <int kPart, int kRow>
+  HWY_INLINE void Add() const {
+    for (int s = 0; s < kFewTilesSources; ++s) {
+      if constexpr (kPart == 0) AskForSixth(ask, s, kRow);
+      for (int v = 0; v < kVectors; ++v) {
+        MakeRow<kPart, kStride, kRow>(taps + (s * kVectors + v) * kFewTilesKernels,
+                                      points + s * kPanel + v * kFewTilesLanes, kStep);
+      }
+    }
+    AddRow<kVectors>(parts[kPart], kRow, points, accumulate);
+  }
+};
+
 template <int kVectors, int kStride>
 void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step, const FewTilesSums* parts,
-                         bool accumulate, const FewTilesAsk& ask, float* HWY_RESTRICT points) {
-  constexpr int kPanel = kVectors * kFewTilesLanes, kStep = FewTilesPointStep(kVectors);
+                         bool accumulate, const FewTilesAsk& ask, float* HWY_RESTRICT work) {
+  const WinogradTag d;
+  constexpr int kTaps = kFewTilesSources * kVectors * kFewTilesKernels;
   for (int s = 0; s < kFewTilesSources; ++s) {
-    const char* coming = ask.first + s * ask.step;
-    for (int32_t line = 0; line < ask.lines; ++line) Ask(coming + line * kMemoryLine);
     for (int v = 0; v < kVectors; ++v) {
       WinogradVec taps[kFewTilesTaps];
       LoadTaps(kernels + s * kernel_step + v * kFewTilesKernels, taps);
-      MakePoints<kStride, kStep>(taps, points + s * kPanel + v * kFewTilesLanes);
+#pragma GCC unroll 9
+      for (int k = 0; k < kFewTilesTaps; ++k) {
+        hn::Store(taps[k], d, work + (s * kVectors + v) * kFewTilesKernels + k * kFewTilesLanes);
+      }
     }
   }
-  for (int part = 0; part < FewTilesParts(kStride); ++part) {
-    AddPart<kVectors>(parts[part], points, accumulate);
-    points += parts[part].at->count * kStep;
+  const KernelRows<kVectors, kStride> rows{parts, accumulate, ask, work, work + kTaps};
+  rows.template Add<0, 0>();
+  rows.template Add<0, 1>();
+  rows.template Add<0, 2>();
+  rows.template Add<0, 3>();
+  rows.template Add<0, 4>();
+  rows.template Add<0, 5>();
+  if constexpr (kStride > 1) {
+    rows.template Add<kMiddleOfRows, 0>();
+    rows.template Add<kMiddleOfColumns, 0>();
+    rows.template Add<kMiddle, 0>();
   }
 }
 
@@ -278,9 +322,10 @@ template <int kVectors, int kTaps>
 struct Halves {
   HWY_ALIGN float numbers[kFewTilesOutputs][kVectors][kTaps][kWinogradPoints][kFewTilesLanes];
 
-  HWY_INLINE void Make(const FewTilesProducts& part) {
+  HWY_INLINE void Make(const FewTilesProducts& part, const FewTilesAsk& ask) {
     const WinogradTag d;
     for (int x = 0; x < kWinogradPoints; ++x) {
+      for (int o = 0; o < kFewTilesOutputs; ++o) AskForSixth(ask, o, x);
       SumLine<kVectors, kTaps>(part, x, kWinogradPoints, [&](int o, int v, int y, WinogradVec half) HWY_ATTR {
         hn::Store(half, d, numbers[o][v][y][x]);
       });
@@ -296,18 +341,12 @@ struct Halves {
   }
 };
 
-inline void AskForGradients(const FewTilesAsk& ask, int o) {
-  const char* coming = ask.first + o * ask.step;
-  for (int32_t line = 0; line < ask.lines; ++line) AskToWrite(coming + line * kMemoryLine);
-}
-
 template <int kVectors>
 void MakeFewTilesGradients(const FewTilesProducts* parts, const FewTilesAsk& ask, float* HWY_RESTRICT to,
                            int64_t to_step) {
   Halves<kVectors, 3> halves;
-  halves.Make(*parts);
+  halves.Make(*parts, ask);
   for (int o = 0; o < kFewTilesOutputs; ++o) {
-    AskForGradients(ask, o);
     for (int v = 0; v < kVectors; ++v) {
       WinogradVec taps[kFewTilesTaps];
 #pragma GCC unroll 3
@@ -322,7 +361,7 @@ void MakeStridedFewTilesGradients(const FewTilesProducts* parts, const FewTilesA
                                   int64_t to_step) {
   const WinogradTag d;
   Halves<kVectors, 2> corners;
-  corners.Make(parts[kCorners]);
+  corners.Make(parts[kCorners], ask);
   HWY_ALIGN FewTilesSum<kVectors> lines[2][2], middle;
   for (int axis = 0; axis < 2; ++axis) {
     SumLine<kVectors, 2>(parts[kMiddleOfRows + axis], 0, 1, [&](int o, int v, int tap, WinogradVec number) HWY_ATTR {
@@ -331,7 +370,6 @@ void MakeStridedFewTilesGradients(const FewTilesProducts* parts, const FewTilesA
   }
   SumPoint<kVectors>(parts[kMiddle], 0, middle);
   for (int o = 0; o < kFewTilesOutputs; ++o) {
-    AskForGradients(ask, o);
     for (int v = 0; v < kVectors; ++v) {
       WinogradVec first[2], last[2];
       corners.Row(o, v, 0, first);

@@ -33,15 +33,15 @@ inline constexpr int kFewTilesKernels = kFewTilesLanes * kFewTilesTaps;  // numb
 enum FewTilesPartOf : int { kCorners, kMiddleOfRows, kMiddleOfColumns, kMiddle };
 inline constexpr int kMostFewTilesParts = 4, kMostFewTilesStride = 2;
 constexpr int FewTilesParts(int64_t stride) { return stride == 1 ? 1 : kMostFewTilesParts; }
-// Of all parts.
-constexpr int FewTilesPointsOf(int64_t stride) {
-  return stride == 1 ? kSquarePoints : kSquarePoints + 2 * kWinogradPoints + 1;
-}
-
 // From a point's kernels to the next point's, in floats: an odd number of lines of a cache, so that points share no
 // set.
 constexpr int FewTilesPointStep(int64_t vectors) {
   return static_cast<int>(kFewTilesSources * vectors + 1) * kFewTilesLanes;
+}
+
+// For products with kernels: their taps, and their numbers at a row of points.
+constexpr int64_t FewTilesWork(int64_t vectors) {
+  return kFewTilesSources * vectors * kFewTilesKernels + kWinogradPoints * FewTilesPointStep(vectors);
 }
 
 // Which tiles have a point.
@@ -52,7 +52,7 @@ struct TileRange {
 struct FewTilesPoints {
   int32_t count;  // of points
   std::array<TileRange, kSquarePoints> ranges;
-  std::array<int32_t, kSquarePoints> order;  // points, those of as many tiles one after another
+  std::array<int32_t, kSquarePoints> order;  // points row by row, those of as many tiles one after another in each
 };
 
 struct FewTilesNumbers {
@@ -85,10 +85,9 @@ struct FewTilesProducts {
 struct FewTilesKernels {
   // By the stride. For each part: sums[point][tile][l] (+)= sum over s of windows[point][tile][s] * kernel s, l at the
   // point, mirrored along both axes: kernels[s * kernel_step + 9 * l] are its numbers, 0 <= s < kFewTilesSources, 0 <=
-  // l < channels of a panel. `points` is working memory of FewTilesPointsOf(stride) *
-  // FewTilesPointStep(vectors) floats.
+  // l < channels of a panel. `work` is working memory of FewTilesWork(vectors) floats.
   void (*add_products[kMostFewTilesStride + 1])(const float* kernels, int64_t kernel_step, const FewTilesSums* parts,
-                                                bool accumulate, const FewTilesAsk& ask, float* points);
+                                                bool accumulate, const FewTilesAsk& ask, float* work);
 
   // By the stride. to[o * to_step + 9 * l + k] = the gradient of kernel o, l, 0 <= o < kFewTilesOutputs, 0 <= l <
   // channels of a panel: each part's sum over tiles of outputs[point][tile][o] * inputs[point][tile][l], transformed

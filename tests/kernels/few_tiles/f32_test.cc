@@ -68,8 +68,10 @@ struct Tiles {
       while (range.first + range.count < count && Has(range.first + range.count, point)) ++range.count;
       points.order[point] = point;
     }
-    std::stable_sort(points.order.begin(), points.order.begin() + points.count,
-                     [this](int a, int b) { return points.ranges[a].count < points.ranges[b].count; });
+    for (auto row = points.order.begin(); row < points.order.begin() + points.count; row += 6) {
+      std::stable_sort(row, row + std::min(points.count, 6),
+                       [this](int a, int b) { return points.ranges[a].count < points.ranges[b].count; });
+    }
   }
 
   static int Side(int taps) { return taps > 1 ? 7 - taps : 1; }
@@ -156,7 +158,7 @@ void ExpectMirroredCorrelations(int vectors, int stride, int count) {
   for (const Part& part : PartsOf(stride)) tiles.emplace_back(part, count);
   std::vector<std::unique_ptr<Lines>> sums;
   for (const Tiles& of : tiles) sums.push_back(std::make_unique<Lines>(of.points.count * sums_step));
-  const Lines points(FewTilesPointsOf(stride) * FewTilesPointStep(vectors));
+  const Lines work(FewTilesWork(vectors));
   std::vector<std::vector<float>> kernels;
   std::vector<std::vector<Rectangles>> windows;
   for (int block = 0; block < kBlocks; ++block) {
@@ -171,7 +173,7 @@ void ExpectMirroredCorrelations(int vectors, int stride, int count) {
       WriteNumbers(of_block.back(), step, numbers.emplace_back(tiles[i].points.count * step).data());
       parts.push_back({{numbers.back().data(), step}, &tiles[i].points, sums[i]->at, sums_step});
     }
-    FewTiles()[vectors].add_products[stride](kernels.back().data(), row_floats, parts.data(), block > 0, {}, points.at);
+    FewTiles()[vectors].add_products[stride](kernels.back().data(), row_floats, parts.data(), block > 0, {}, work.at);
   }
   for (size_t i = 0; i < tiles.size(); ++i) {
     const Part& part = tiles[i].part;
