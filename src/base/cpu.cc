@@ -30,15 +30,19 @@ int64_t CacheBytes(int name, int64_t fallback) {
 // Of a core complex from Zen 3 to Zen 5, but for those with a stacked cache, which have three times as much.
 constexpr int64_t kComplexBytes = int64_t{32} << 20;
 
-// The last level as the kernel tells it. Where it does not, in many virtual machines, glibc knows a whole package's only,
-// of which a core fills what its complex has.
+// However large a package's is, other cores use it too: of 480 MiB two cores of a virtual machine read 64 MiB at its
+// rate, 128 MiB at that of memory.
+constexpr int64_t kMostL3Bytes = int64_t{96} << 20;
+
+// The last level as the kernel tells it. Where it does not, in many virtual machines, glibc knows a whole package's
+// only, of which a core fills what its complex has.
 int64_t L3Bytes(const CpuFacts& facts) {
   std::ifstream info("/sys/devices/system/cpu/cpu0/cache/index3/size");
   int64_t kibibytes = 0;
   char unit = 0;
-  if (info >> kibibytes >> unit && unit == 'K') return kibibytes << 10;
+  if (info >> kibibytes >> unit && unit == 'K') return std::min(kibibytes << 10, kMostL3Bytes);
   const int64_t bytes = CacheBytes(_SC_LEVEL3_CACHE_SIZE, 0);
-  return facts.vendor == "AuthenticAMD" ? std::min(bytes, kComplexBytes) : bytes;
+  return std::min(bytes, facts.vendor == "AuthenticAMD" ? kComplexBytes : kMostL3Bytes);
 }
 
 CpuFacts ReadFacts() {
