@@ -5,6 +5,8 @@
 
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/pack.h"
+#include "conv/streams.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::split_gemm {
 namespace {
@@ -69,11 +71,21 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   };
   const double input = number(problem.input, problem.input.strides[4] * g.stride[2], kWorkATurnedNumber),
                output = number(problem.output, problem.output.strides[4], kWorkASplitNumber);
+  const double far = OutgrowsCaches(problem, problem.computations) ? MissedShare() * kWorkAMissedNumber : 0;
+  const double inputs = lanes * static_cast<double>(RowBlocks()), outputs = rows * static_cast<double>(LaneBlocks());
   return static_cast<double>(g.groups) *
-             (terms * (rows * lanes * WorkAProduct(parts_) + lanes * input * static_cast<double>(RowBlocks()) +
-                       rows * output * static_cast<double>(LaneBlocks())) +
+             (terms * (rows * lanes * WorkAProduct(parts_) + inputs * (input + far / static_cast<double>(taps_)) +
+                       outputs * (output + far)) +
               rows * lanes * kWorkAResult * static_cast<double>(1 + stretches_)) +
          kWorkAStep;
+}
+
+// Of the lines that a pass reads, those for which the products of the one before have no time to ask.
+double WeightsStep::MissedShare() const {
+  const int64_t channels = (cut_.row_panels + base::CeilDiv(cut_.lane_panels, taps_)) * kSplitSide;
+  const double read = static_cast<double>(channels * kTermsAPass / kernels::kMemoryLineFloats);
+  const int64_t asks = kernels::SplitAsks(cut_.row_panels, cut_.lane_panels, kBlocksAPass, parts_);
+  return std::max(0.0, 1 - static_cast<double>(asks * kernels::kSplitAskedLines) / read);
 }
 
 std::string WeightsStep::Describe() const {

@@ -28,6 +28,7 @@ class WeightsStep : public Step {
 
   void ChooseStretches(int64_t groups);
   double Estimate(const ConvProblem& problem) const;
+  double MissedShare() const;
   int64_t RowBlocks() const { return base::CeilDiv(row_panels_, cut_.row_panels); }
   int64_t LaneBlocks() const { return base::CeilDiv(lane_panels_, cut_.lane_panels); }
 
