@@ -220,14 +220,24 @@ class DataRun {
     const JobRange range{rows.panels, base::CeilDiv(pixels.count, int64_t{kSplitSide}), 0, tap_count * s_.Chunks()};
     const auto block_at = [&](int64_t i) -> Block { return {i / tap_count, taps[i % tap_count]}; };
     const auto pack_rows = [&](int64_t first, int64_t count, float* to, const float** at) {
-      for (int64_t i = 0; i < count; ++i, to += s_.scratch_.rows_block()) {
-        const Block block = block_at(first + i);
-        if (weights != nullptr) {
-          at[i] = weights + PackedAt(group, phase, block) + rows.first * s_.scratch_.panel();
-          continue;
+      if (weights != nullptr) {
+        for (int64_t i = 0; i < count; ++i) {
+          at[i] = weights + PackedAt(group, phase, block_at(first + i)) + rows.first * s_.scratch_.panel();
         }
+        return;
+      }
+      const auto pack = [&](int64_t r, int64_t i) {
+        PackWeights(group, phase, rows.first + r, block_at(first + i), scratch,
+                    to + i * s_.scratch_.rows_block() + r * s_.scratch_.panel());
+      };
+      // What is packed next lies behind in memory: panels of a block where rows are neighbours, else blocks of a panel.
+      if (product_.weight_result_stride == 1) {
+        for (int64_t i = 0; i < count; ++i) {
+          for (int64_t r = 0; r < rows.panels; ++r) pack(r, i);
+        }
+      } else {
         for (int64_t r = 0; r < rows.panels; ++r) {
-          PackWeights(group, phase, rows.first + r, block, scratch, to + r * s_.scratch_.panel());
+          for (int64_t i = 0; i < count; ++i) pack(r, i);
         }
       }
     };
