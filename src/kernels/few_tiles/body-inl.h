@@ -9,10 +9,12 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "kernels/ask.h"
 #include "kernels/few_tiles/contract.h"
+#include "kernels/few_tiles/taps-inl.h"
 #include "kernels/streams.h"
-#include "kernels/transpose_blocks-inl.h"
 #include "kernels/winograd/laws-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,67 +23,6 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
-
-// Lanes of a, then of b, by number; Highway has it from 1.0.5 on only.
-HWY_INLINE WinogradVec LookUp(WinogradVec a, WinogradVec b, const int32_t* HWY_RESTRICT lanes) {
-  const hn::RebindToSigned<WinogradTag> di;
-  return WinogradVec{_mm512_permutex2var_ps(a.raw, hn::Load(di, lanes).raw, b.raw)};
-}
-
-// Four numbers of kernels `first`, first + 4, first + 8 and first + 12 in a block of lanes each.
-HWY_INLINE WinogradVec FourOfFour(const float* from) {
-  const WinogradTag d;
-  constexpr int kStep = 4 * kFewTilesTaps;
-  const WinogradVec low = hn::IfThenElse(hn::FirstN(d, 4), hn::LoadDup128(d, from), hn::LoadDup128(d, from + kStep));
-  const WinogradVec high =
-      hn::IfThenElse(hn::FirstN(d, 12), hn::LoadDup128(d, from + 2 * kStep), hn::LoadDup128(d, from + 3 * kStep));
-  return hn::IfThenElse(hn::FirstN(d, 8), low, high);
-}
-
-// taps[k] = number k of each kernel.
-HWY_INLINE void LoadTaps(const float* HWY_RESTRICT from, WinogradVec* HWY_RESTRICT taps) {
-  const WinogradTag d;
-#pragma GCC unroll 2
-  for (int half = 0; half < 2; ++half) {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) taps[4 * half + i] = FourOfFour(from + i * kFewTilesTaps + 4 * half);
-    TransposeBlocks(d, taps[4 * half], taps[4 * half + 1], taps[4 * half + 2], taps[4 * half + 3]);
-  }
-  // The last number is that of lanes 0 and 9 from each second one on; from the last pair on, nothing lies behind.
-  HWY_ALIGN static constexpr int32_t kPairs[16] = {0, 9, 16, 25, 0, 9, 16, 25, 0, 9, 16, 25, 0, 9, 22, 31};
-  const float* last = from + kFewTilesTaps - 1;
-  constexpr int kPair = 2 * kFewTilesTaps;
-  const auto four = [&](int pair, int at)
-                        HWY_ATTR { return LookUp(hn::LoadU(d, last + pair * kPair), hn::LoadU(d, last + at), kPairs); };
-  const WinogradVec low = hn::IfThenElse(hn::FirstN(d, 4), four(0, kPair), four(2, 3 * kPair));
-  const WinogradVec high = hn::IfThenElse(hn::FirstN(d, 12), four(4, 5 * kPair), four(6, 7 * kPair - 6));
-  taps[8] = hn::IfThenElse(hn::FirstN(d, 8), low, high);
-}
-
-// The other way round.
-HWY_INLINE void StoreTaps(WinogradVec* HWY_RESTRICT taps, float* HWY_RESTRICT to) {
-  const WinogradTag d;
-  const hn::Half<WinogradTag> half;
-  TransposeBlocks(d, taps[0], taps[1], taps[2], taps[3]);
-  TransposeBlocks(d, taps[4], taps[5], taps[6], taps[7]);
-  HWY_ALIGN float last[kFewTilesLanes];
-  hn::Store(taps[8], d, last);
-  HWY_ALIGN static constexpr int32_t kLower[16] = {0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23};
-  HWY_ALIGN static constexpr int32_t kUpper[16] = {8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31};
-  constexpr int kStep = 4 * kFewTilesTaps;
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i) {
-    float* at = to + i * kFewTilesTaps;
-    const WinogradVec first = LookUp(taps[i], taps[4 + i], kLower);
-    const WinogradVec second = LookUp(taps[i], taps[4 + i], kUpper);
-    hn::StoreU(hn::LowerHalf(half, first), half, at);
-    hn::StoreU(hn::UpperHalf(half, first), half, at + kStep);
-    hn::StoreU(hn::LowerHalf(half, second), half, at + 2 * kStep);
-    hn::StoreU(hn::UpperHalf(half, second), half, at + 3 * kStep);
-  }
-#pragma GCC unroll 16
-  for (int l = 0; l < kFewTilesLanes; ++l) to[l * kFewTilesTaps + 8] = last[l];
-}
 
 // Tiles whose sums stay in registers, by the vectors of a panel.
 constexpr int FewTilesInRegisters(int vectors) { return vectors == 1 ? 16 : 12; }
@@ -238,7 +179,6 @@ template <int kVectors, int kStride>
 void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step, const FewTilesSums* parts,
                          bool accumulate, const FewTilesAsk& ask, float* HWY_RESTRICT work) {
   const WinogradTag d;
-  constexpr int kTaps = kFewTilesSources * kVectors * kFewTilesKernels;
   for (int s = 0; s < kFewTilesSources; ++s) {
     for (int v = 0; v < kVectors; ++v) {
       WinogradVec taps[kFewTilesTaps];
@@ -249,7 +189,7 @@ void AddFewTilesProducts(const float* HWY_RESTRICT kernels, int64_t kernel_step,
       }
     }
   }
-  const KernelRows<kVectors, kStride> rows{parts, accumulate, ask, work, work + kTaps};
+  const KernelRows<kVectors, kStride> rows{parts, accumulate, ask, work, work + FewTilesTapFloats(kVectors)};
   rows.template Add<0, 0>();
   rows.template Add<0, 1>();
   rows.template Add<0, 2>();

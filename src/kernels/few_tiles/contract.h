@@ -32,16 +32,17 @@ inline constexpr int kFewTilesKernels = kFewTilesLanes * kFewTilesTaps;  // numb
 // Of a kernel: whole, or, with a stride of 2, in this order.
 enum FewTilesPartOf : int { kCorners, kMiddleOfRows, kMiddleOfColumns, kMiddle };
 inline constexpr int kMostFewTilesParts = 4, kMostFewTilesStride = 2;
-constexpr int FewTilesParts(int64_t stride) { return stride == 1 ? 1 : kMostFewTilesParts; }
+
 // From a point's kernels to the next point's, in floats: an odd number of lines of a cache, so that points share no
 // set.
 constexpr int FewTilesPointStep(int64_t vectors) {
   return static_cast<int>(kFewTilesSources * vectors + 1) * kFewTilesLanes;
 }
 
-// For products with kernels: their taps, and their numbers at a row of points.
+// For products with kernels: their taps, and behind these their numbers at a row of points.
+constexpr int64_t FewTilesTapFloats(int64_t vectors) { return kFewTilesSources * vectors * kFewTilesKernels; }
 constexpr int64_t FewTilesWork(int64_t vectors) {
-  return kFewTilesSources * vectors * kFewTilesKernels + kWinogradPoints * FewTilesPointStep(vectors);
+  return FewTilesTapFloats(vectors) + kWinogradPoints * FewTilesPointStep(vectors);
 }
 
 // Which tiles have a point.
