@@ -12,8 +12,8 @@ using numerics::DType;
 using numerics::InputRounding;
 
 // Rows and lanes of 256: their panels and results are some 200 to 260 KiB each. Lanes that are a few more are not cut:
-// rows would be packed twice for them.
-constexpr int64_t kMostPanels = 16, kMostLanePanels = 28;
+// rows would be packed twice for them. Nor are twice as many rows, where these are packed already and so take no room.
+constexpr int64_t kMostPanels = 16, kMostLanePanels = 28, kMostPackedPanels = 32;
 
 // What tells apart rows of results, and blocks of lanes, that lie a multiple of 4 KiB from one another: the L1 has few
 // places for those.
@@ -41,16 +41,20 @@ int PartsOf(const ConvProblem& problem, const Operand& x, const Operand& y) {
   return of_x == 0 || of_y == 0 ? 0 : std::max(of_x, of_y);
 }
 
-Cut ChooseCut(int64_t row_panels, int64_t lane_panels, int64_t lane_unit, int64_t results, int64_t products) {
-  const int64_t units = base::CeilDiv(lane_panels, lane_unit);
+Cut ChooseCut(const Product& product) {
+  const int64_t lane_unit = product.lane_unit, units = base::CeilDiv(product.lane_panels, lane_unit);
   Cut cut;
-  const int64_t most_rows = std::max<int64_t>(4, kMostPanels / results);
-  cut.row_panels = base::CeilDiv(row_panels, base::CeilDiv(row_panels, most_rows));
-  const int64_t most = lane_unit > 1 || lane_panels <= kMostLanePanels ? kMostLanePanels : kMostPanels;
+  const int64_t most = lane_unit > 1 || product.lane_panels <= kMostLanePanels ? kMostLanePanels : kMostPanels;
   int64_t together = std::clamp<int64_t>(most / lane_unit, 1, units);
   const auto jobs = [&] {
-    return products * base::CeilDiv(row_panels, cut.row_panels) * base::CeilDiv(units, together);
+    return product.count * base::CeilDiv(product.row_panels, cut.row_panels) * base::CeilDiv(units, together);
   };
+  const auto cut_rows = [&](int64_t most_panels) {
+    const int64_t most_rows = std::max<int64_t>(4, most_panels / product.results);
+    cut.row_panels = base::CeilDiv(product.row_panels, base::CeilDiv(product.row_panels, most_rows));
+  };
+  cut_rows(product.packs_rows ? kMostPanels : kMostPackedPanels);
+  if (jobs() < kEnoughJobs) cut_rows(kMostPanels);
   while (jobs() < kEnoughJobs && together * lane_unit > 4) {
     const int64_t fewer = (together + 1) / 2;
     if (fewer == together) break;
@@ -58,7 +62,7 @@ Cut ChooseCut(int64_t row_panels, int64_t lane_panels, int64_t lane_unit, int64_
   }
   while (jobs() < kEnoughJobs && cut.row_panels > 4) cut.row_panels = (cut.row_panels + 1) / 2;
   together = base::CeilDiv(units, base::CeilDiv(units, together));
-  cut.lane_panels = std::min(lane_panels, together * lane_unit);
+  cut.lane_panels = std::min(product.lane_panels, together * lane_unit);
   return cut;
 }
 

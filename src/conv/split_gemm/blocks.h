@@ -33,9 +33,17 @@ struct Cut {
   int64_t row_panels = 1, lane_panels = 1;
 };
 
+// What is cut: panels of a product, of which there are `count` alike.
+struct Product {
+  int64_t row_panels, lane_panels;
+  int64_t lane_unit;  // lanes are cut at multiples of so many panels
+  int64_t results;    // a job has so many of each row and lane
+  int64_t count;
+  bool packs_rows;  // each job; else they are packed before
+};
+
 // Enough jobs, if there are that many; else jobs as large as the L2 holds.
-// Lanes are cut at multiples of `lane_unit` panels, and a job has so many results of them.
-Cut ChooseCut(int64_t row_panels, int64_t lane_panels, int64_t lane_unit, int64_t results, int64_t products);
+Cut ChooseCut(const Product& product);
 
 // One thread's working memory, all aligned to 64 bytes.
 struct JobScratch {
@@ -106,7 +114,8 @@ class AskList {
 
 // Sums into `results`. `pack_rows(block, count, to, at)` and `pack_lanes(block, count, to)` pack so many blocks of all
 // panels of the job, rows_block() and lanes_block() floats from one to the next; the former says at[i] where they
-// stand, if that is elsewhere. `ask(block, count, list)` adds to the list what these will read.
+// stand, if that is elsewhere. `ask(block, count, list)` adds to the list what these will read, and behind the last
+// block what the next job reads first.
 template <class PackRows, class PackLanes, class Ask>
 void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layout, const JobRange& range,
                  const JobScratch& scratch, float* results, const PackRows& pack_rows, const PackLanes& pack_lanes,
@@ -137,10 +146,9 @@ void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layo
     }
     pack_rows(range.first_block + block, operands.blocks, scratch.rows, operands.a);
     pack_lanes(range.first_block + block, operands.blocks, scratch.lanes);
-    const int64_t next = block + operands.blocks;
     AskList asks(scratch.asks,
                  kernels::SplitAsks(range.row_panels, range.lane_panels, operands.blocks, layout.parts()));
-    if (next < range.blocks) ask(range.first_block + next, std::min(kBlocksAPass, range.blocks - next), &asks);
+    ask(range.first_block + block + operands.blocks, kBlocksAPass, &asks);
     operands.asks = asks.Filled(results);
     kernels.multiply(operands, passes > 0);
   }

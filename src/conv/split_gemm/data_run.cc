@@ -59,9 +59,18 @@ class DataRun {
   struct Channels {
     int64_t first, count;
   };
+  // Panels of result channels.
+  struct Rows {
+    int64_t first, count;
+  };
   // Pixels of a comb's phases.
   struct Pixels {
     int64_t first, count;
+  };
+  // Of a comb, what a job computes.
+  struct Part {
+    Rows rows;
+    Pixels pixels;
   };
 
   JobScratch Scratch(int worker) const { return s_.scratch_.At(s_.ledger_, room_, worker); }
@@ -165,9 +174,9 @@ class DataRun {
   }
 
   // Likewise; all taps of a channel follow one another.
-  void AskForWeights(int64_t group, int64_t row_first, int64_t row_panels, int64_t chunk, AskList* list) const {
-    const int64_t first = row_first * kSplitSide,
-                  rows = std::min(row_panels * kSplitSide, product_.result_channels - first);
+  void AskForWeights(int64_t group, const Rows& panels, int64_t chunk, AskList* list) const {
+    const int64_t first = panels.first * kSplitSide,
+                  rows = std::min(panels.count * kSplitSide, product_.result_channels - first);
     const int64_t taps = p_.geometry.taps(), bytes = weight_.element_bytes();
     const Channels channels = ChannelsOf(chunk);
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
@@ -183,12 +192,9 @@ class DataRun {
                                   [](int64_t job, const DataStep::Comb& comb) { return job < comb.first_job; });
     const DataStep::Comb& comb = *(after - 1);
     index -= comb.first_job;
-    const int64_t row_first = index % s_.RowBlocks() * s_.cut_.row_panels;
-    const int64_t rows = std::min(s_.cut_.row_panels, s_.RowPanels() - row_first);
-    const int64_t first = index / s_.RowBlocks() * s_.JobPixels();
-    const Pixels pixels{first, std::min(s_.JobPixels(), comb.pixels - first)};
+    const Part part = PartAt(comb, index);
     if (std::all_of(comb.phases.begin(), comb.phases.end(), [](int phase) { return phase < 0; })) {
-      return FillRows(group, comb, {row_first, rows}, pixels, scratch);
+      return FillRows(group, comb, part, scratch);
     }
     int32_t* taps = s_.ledger_.FetchEach(room_, s_.taps_handle_).Of<int32_t>(worker);
     float* results = scratch.results;
@@ -196,28 +202,34 @@ class DataRun {
       if (which < 0) {
         std::memset(results, 0, static_cast<size_t>(s_.scratch_.results()) * sizeof(float));
       } else {
-        Multiply(group, comb, s_.phases_[static_cast<size_t>(which)], {row_first, rows}, pixels, weights, taps, scratch,
-                 results);
+        Multiply(group, comb, s_.phases_[static_cast<size_t>(which)], part, PartAt(comb, index + 1), weights, taps,
+                 scratch, results);
       }
       results += s_.scratch_.results();
     }
-    Store(group, comb, {row_first, rows}, pixels, scratch);
+    Store(group, comb, part, scratch);
   }
 
-  struct Rows {
-    int64_t first, panels;
-  };
+  // Without pixels behind the last one.
+  Part PartAt(const DataStep::Comb& comb, int64_t index) const {
+    const int64_t row = index % s_.RowBlocks() * s_.cut_.row_panels, pixel = index / s_.RowBlocks() * s_.JobPixels();
+    return {{row, std::min(s_.cut_.row_panels, s_.RowPanels() - row)},
+            {pixel, std::clamp<int64_t>(comb.pixels - pixel, 0, s_.JobPixels())}};
+  }
 
-  void Multiply(int64_t group, const DataStep::Comb& comb, const DataStep::Phase& phase, const Rows& rows,
-                const Pixels& pixels, const float* weights, int32_t* taps, const JobScratch& scratch,
+  // The part behind, whose first operands are asked for with the last of this one, is mostly this thread's too.
+  void Multiply(int64_t group, const DataStep::Comb& comb, const DataStep::Phase& phase, const Part& part,
+                const Part& behind, const float* weights, int32_t* taps, const JobScratch& scratch,
                 float* results) const {
+    const Rows& rows = part.rows;
+    const Pixels& pixels = part.pixels;
     int64_t tap_count = 0;
     for (int64_t tap = 0; tap < phase.taps; ++tap) {
       if (BuildSegments(SourceMap(comb, phase, tap), pixels.first, pixels.count, scratch.segments) > 0) {
         taps[tap_count++] = static_cast<int32_t>(tap);
       }
     }
-    const JobRange range{rows.panels, base::CeilDiv(pixels.count, int64_t{kSplitSide}), 0, tap_count * s_.Chunks()};
+    const JobRange range{rows.count, base::CeilDiv(pixels.count, int64_t{kSplitSide}), 0, tap_count * s_.Chunks()};
     const auto block_at = [&](int64_t i) -> Block { return {i / tap_count, taps[i % tap_count]}; };
     const auto pack_rows = [&](int64_t first, int64_t count, float* to, const float** at) {
       if (weights != nullptr) {
@@ -233,10 +245,10 @@ class DataRun {
       // What is packed next lies behind in memory: panels of a block where rows are neighbours, else blocks of a panel.
       if (product_.weight_result_stride == 1) {
         for (int64_t i = 0; i < count; ++i) {
-          for (int64_t r = 0; r < rows.panels; ++r) pack(r, i);
+          for (int64_t r = 0; r < rows.count; ++r) pack(r, i);
         }
       } else {
-        for (int64_t r = 0; r < rows.panels; ++r) {
+        for (int64_t r = 0; r < rows.count; ++r) {
           for (int64_t i = 0; i < count; ++i) pack(r, i);
         }
       }
@@ -247,25 +259,28 @@ class DataRun {
         PackPixels(group, SourceMap(comb, phase, block.tap), pixels, block.chunk, scratch, to);
       }
     };
-    const auto ask = [&](int64_t first, int64_t count, AskList* list) {
-      for (int64_t i = first; i < first + count; ++i) {
+    const auto ask = [&](int64_t begin, int64_t most, AskList* list) {
+      const Part& at = begin < range.blocks ? part : behind;
+      const int64_t first = begin < range.blocks ? begin : 0, end = std::min(first + most, range.blocks);
+      for (int64_t i = first; i < end && at.pixels.count > 0; ++i) {
         const Block block = block_at(i);
         if (weights != nullptr) {
-          list->Add(weights + PackedAt(group, phase, block) + rows.first * s_.scratch_.panel(),
-                    rows.panels * s_.scratch_.panel() * static_cast<int64_t>(sizeof(float)));
+          list->Add(weights + PackedAt(group, phase, block) + at.rows.first * s_.scratch_.panel(),
+                    at.rows.count * s_.scratch_.panel() * static_cast<int64_t>(sizeof(float)));
         }
         if (i % tap_count != 0) continue;
-        AskForPixels(group, SourceMap(comb, phase, taps[tap_count / 2]), pixels, block.chunk, scratch, list);
-        if (weights == nullptr) AskForWeights(group, rows.first, rows.panels, block.chunk, list);
+        AskForPixels(group, SourceMap(comb, phase, taps[tap_count / 2]), at.pixels, block.chunk, scratch, list);
+        if (weights == nullptr) AskForWeights(group, at.rows, block.chunk, list);
       }
     };
     MultiplyJob(s_.kernels_, s_.scratch_, range, scratch, results, pack_rows, pack_lanes, ask);
   }
 
-  void Store(int64_t group, const DataStep::Comb& comb, const Rows& rows, const Pixels& pixels,
-             const JobScratch& scratch) const {
+  void Store(int64_t group, const DataStep::Comb& comb, const Part& part, const JobScratch& scratch) const {
+    const Rows& rows = part.rows;
+    const Pixels& pixels = part.pixels;
     const int64_t begin = rows.first * kSplitSide,
-                  end = std::min((rows.first + rows.panels) * kSplitSide, product_.result_channels);
+                  end = std::min((rows.first + rows.count) * kSplitSide, product_.result_channels);
     const int64_t whole = group * product_.result_channels + begin;
     const auto& strides = product_.result.strides;
     for (int64_t i = 0; i < end - begin; ++i) {
@@ -290,11 +305,12 @@ class DataRun {
   }
 
   // Of results that no tap reaches.
-  void FillRows(int64_t group, const DataStep::Comb& comb, const Rows& rows, const Pixels& pixels,
-                const JobScratch& scratch) const {
+  void FillRows(int64_t group, const DataStep::Comb& comb, const Part& part, const JobScratch& scratch) const {
+    const Rows& rows = part.rows;
+    const Pixels& pixels = part.pixels;
     const auto& strides = product_.result.strides;
     const int64_t begin = rows.first * kSplitSide,
-                  end = std::min((rows.first + rows.panels) * kSplitSide, product_.result_channels);
+                  end = std::min((rows.first + rows.count) * kSplitSide, product_.result_channels);
     const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
     const int64_t most = pixels.count * static_cast<int64_t>(comb.phases.size());
     for (int64_t channel = begin; channel < end; ++channel) {

@@ -37,14 +37,15 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     most_pixels = std::max(most_pixels, comb.pixels);
     most_phases = std::max(most_phases, static_cast<int64_t>(comb.phases.size()));
   }
-  cut_ = ChooseCut(panels, base::CeilDiv(most_pixels, int64_t{kSplitSide}), 1, most_phases,
-                   groups * static_cast<int64_t>(combs_.size()));
+  const bool few_weights = groups * packed_floats_ <= kMostPackedFloats;
+  cut_ = ChooseCut({panels, base::CeilDiv(most_pixels, int64_t{kSplitSide}), 1, most_phases,
+                    groups * static_cast<int64_t>(combs_.size()), !few_weights});
   for (Comb& comb : combs_) {
     comb.first_job = jobs_;
     jobs_ += base::CeilDiv(comb.pixels, JobPixels()) * RowBlocks();
   }
   const int64_t blocks = most_taps * Chunks();
-  if (groups * packed_floats_ <= kMostPackedFloats && most_pixels > JobPixels()) {
+  if (few_weights && most_pixels > JobPixels()) {
     weights_ = packing::CommonNumbers("packed weights", groups * panels * static_cast<int64_t>(phases_.size()),
                                       groups * packed_floats_, 1, &ledger_);
   }

@@ -32,8 +32,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   row_panels_ = base::CeilDiv(rows_, int64_t{kSplitSide});
   lane_panels_ = base::CeilDiv(channels_, int64_t{kSplitSide}) * taps_;
   blocks_ = base::CeilDiv(pixels_, int64_t{kSplitTerms});
-  cut_ = ChooseCut(row_panels_, lane_panels_, taps_ <= kMostTapsTogether ? taps_ : 1, 1,
-                   g.groups * std::max<int64_t>(1, std::min(kEnoughJobs, blocks_ / kLeastStretchBlocks)));
+  cut_ = ChooseCut({row_panels_, lane_panels_, taps_ <= kMostTapsTogether ? taps_ : 1, 1,
+                    g.groups * std::max<int64_t>(1, std::min(kEnoughJobs, blocks_ / kLeastStretchBlocks)), true});
   ChooseStretches(g.groups);
   losses_handle_ = ledger_.Book("what parts cannot express", sizeof(Losses));
   // Those of all panels of a job are copied together.
