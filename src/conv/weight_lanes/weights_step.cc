@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/matrix_unit.h"
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
@@ -34,8 +35,9 @@ constexpr double kWorkAFarResult = 1;      // nor in the L3
 constexpr double kWorkAStreamed = 0.3;     // likewise, past the caches
 constexpr double kWorkAConverted = 0.7;    // writing one that is converted
 constexpr double kWorkATileCall = 30;
-constexpr double kWorkARowCopied = 10;  // of results, where they are not whole vectors
-constexpr double kWorkAJob = 1000;      // of columns
+constexpr double kWorkARowCopied = 10;   // of results, where they are not whole vectors
+constexpr double kWorkAJob = 1000;       // of columns
+constexpr double kWorkAMatrixRun = 190;  // an image's terms in a matrix unit's call, at least
 
 }  // namespace
 
@@ -89,10 +91,12 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
                         : results <= kNearResults ? kWorkANearResult
                         : results <= kFarResults  ? kWorkAResult
                                                   : kWorkAFarResult;
+  const double run = static_cast<double>(terms()) * term * vectors * outputs / std::max(1.0, calls);
+  const double waited = dot_rate_ > 0 && base::MatrixUnit() ? std::max(0.0, kWorkAMatrixRun - run) : 0;
   return static_cast<double>(g.groups) *
          ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
           images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +
-          lanes * outputs * result + calls * kWorkATileCall);
+          lanes * outputs * result + calls * (kWorkATileCall + images * waited));
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
