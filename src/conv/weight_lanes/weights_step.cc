@@ -29,11 +29,12 @@ constexpr double kEfficiency = 0.96;   // of the tiles, operands in the L2
 constexpr double kWorkARunCopied = 3;  // of a pixel's column
 constexpr double kWorkASlabElem = 1;
 constexpr double kWorkASlabRow = 20;
-constexpr double kWorkANearResult = 0.15;  // writing one
-constexpr double kWorkAResult = 0.35;      // likewise, where all do not stay in the L2
-constexpr double kWorkAFarResult = 1;      // nor in the L3
-constexpr double kWorkAStreamed = 0.3;     // likewise, past the caches
-constexpr double kWorkAConverted = 0.7;    // writing one that is converted
+constexpr double kWorkANearResult = 0.15;   // writing one
+constexpr double kWorkAResult = 0.35;       // likewise, where all do not stay in the L2
+constexpr double kWorkAFarResult = 1;       // nor in the L3
+constexpr double kWorkAStreamed = 0.3;      // likewise, past the caches
+constexpr double kWorkAConverted = 0.7;     // writing one that is converted
+constexpr double kWorkAFarConverted = 1.5;  // likewise, of long rows that do not stay in the L2
 constexpr double kWorkATileCall = 30;
 constexpr double kWorkARowCopied = 10;   // of results, where they are not whole vectors
 constexpr double kWorkAJob = 1000;       // of columns
@@ -86,11 +87,12 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   const bool partial = plain && g.group_input_channels() * taps_ % blocks_.vector_lanes() != 0;
   const double jobs = static_cast<double>(blocks_.count());
   const int64_t results = g.groups * g.group_input_channels() * taps_ * output_channels_;
-  const double result = !plain                    ? kWorkAConverted
-                        : streams_                ? kWorkAStreamed
-                        : results <= kNearResults ? kWorkANearResult
-                        : results <= kFarResults  ? kWorkAResult
-                                                  : kWorkAFarResult;
+  const bool near = results <= kNearResults;
+  const double result = !plain                   ? (whole_ && !near ? kWorkAFarConverted : kWorkAConverted)
+                        : streams_               ? kWorkAStreamed
+                        : near                   ? kWorkANearResult
+                        : results <= kFarResults ? kWorkAResult
+                                                 : kWorkAFarResult;
   const double run = static_cast<double>(terms()) * term * vectors * outputs / std::max(1.0, calls);
   const double waited = dot_rate_ > 0 && base::MatrixUnit() ? std::max(0.0, kWorkAMatrixRun - run) : 0;
   return static_cast<double>(g.groups) *
