@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "base/matrix_unit.h"
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/cache_sets.h"
@@ -34,7 +35,8 @@ constexpr double kWorkARunVector = 3;      // copying one vector of a run
 constexpr double kWorkAFarElem = 0.2;      // reading an element of output, the factor of a few vectors, from memory
 constexpr double kFarBytes = 4 << 20;      // of output, from which on it is there
 constexpr double kWorkACrowdElem = 0.45;   // copying one of output, whose channels crowd a set
-constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns
+constexpr double kWorkAnElemAgain = 2.5;   // reading an element of output for another block of columns,
+constexpr double kWorkAHalfAgain = 0.6;    // or half of a pair, for a matrix unit
 constexpr double kWorkAConvertedElem = 0.8;
 constexpr double kWorkASummedElem = 0.05, kWorkASummedRow = 60;  // of output, for the bias gradient
 constexpr double kWorkAnOutputRun = 120;  // of a channel, but a product's first: the processor foresees none
@@ -124,6 +126,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
       pixels * rows * static_cast<double>(numerics::ElementBytes(problem.output.dtype) * g.groups) >= kFarBytes
           ? kWorkAFarElem
           : 0;
+  const double again = dot_rate_ > 0 && base::MatrixUnit() ? kWorkAHalfAgain : kWorkAnElemAgain;
   const double crowded = plain && crowded_ ? kWorkACrowdElem : 0;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
                       (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +
@@ -134,7 +137,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
   work_ = pixels * (terms * term * vectors * rows / kEfficiency + slab * row_blocks +
                     terms * static_cast<double>(runs_) * row_blocks * static_cast<double>(CeilDiv(run_, 16)) *
                         kWorkARunVector +
-                    rows * (read + crowded + (lane_blocks - 1) * kWorkAnElemAgain) +
+                    rows * (read + crowded + (lane_blocks - 1) * again) +
                     (plain ? 0 : rows * lane_blocks * kWorkAConvertedElem)) +
           (static_cast<double>(strips_.count()) - products) * rows * lane_blocks * kWorkAnOutputRun +
           (plain ? 0 : static_cast<double>(strips_.count()) * rows * lane_blocks * kWorkAConvertedRow) +

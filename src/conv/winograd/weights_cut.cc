@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/checked_math.h"
+#include "base/matrix_unit.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/winograd/weights_step.h"
 
@@ -32,8 +33,9 @@ constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
 enum Way { kTogether, kTogetherWithAllOutputs, kApart };
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.92;       // of the products
-constexpr double kEfficiencyOfOne = 0.75;  // likewise, of one vector: every multiply-add has a load
+constexpr double kEfficiency = 0.92;              // of the products
+constexpr double kEfficiencyOfFarSquares = 0.65;  // on processors with a matrix unit, whose L3 is slow
+constexpr double kEfficiencyOfOne = 0.75;         // likewise, of one vector: every multiply-add has a load
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkASum = 4;      // adding a vector of products,
 constexpr double kWorkAFarSum = 12;  // and more where a block's products share the L3 with little else:
@@ -192,7 +194,8 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
                        static_cast<double>(cut.lanes.panel_lanes());
   const double pairs_of_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel)) *
                                  std::ceil(vectors * kVector / static_cast<double>(cut.lanes.panel_lanes()));
-  const double efficiency = cut.lanes.panel_lanes() > kVector ? kEfficiency : kEfficiencyOfOne;
+  const double several = base::MatrixUnit() && shape_.axes > 1 ? kEfficiencyOfFarSquares : kEfficiency;
+  const double efficiency = cut.lanes.panel_lanes() > kVector ? several : std::min(several, kEfficiencyOfOne);
   const double sum_work = kWorkASum + (cut.all_products_floats() > kNearProducts ? kWorkAFarSum : 0);
   const double products = points * channels * vectors * (pairs / efficiency + sums * sum_work) +
                           calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint +
