@@ -30,6 +30,7 @@ constexpr RecordedRate kRecordedRates[] = {
 // Intel's matrix unit, all models: it does 15 times as many (3300 GFLOP/s against 220), of which bringing operands to
 // it leaves this, and less where rows are turned on the way.
 constexpr double kMatrixRate = 12, kTurnedMatrixRate = 6;
+constexpr double kWorkATurnedWeight = 0.45;
 
 enum class Forced { kNo, kOn, kOff };
 std::atomic<Forced> g_forced{Forced::kNo};
@@ -60,6 +61,10 @@ double Bf16DotRate(DType x, DType y, const numerics::NumericRule& rule, bool sca
   const double rate = RecordedBf16DotRate(base::Cpu());
   if (forced == Forced::kOn) return rate > 0 ? rate : 1;
   return rate > 1 ? rate : 0;
+}
+
+double WorkATurnedWeight(double dot_rate) {
+  return dot_rate > 0 && kernels::MatrixPairTiles().count > 0 ? kWorkATurnedWeight : 0;
 }
 
 ScopedBf16Dot::ScopedBf16Dot(bool use) { g_forced = use ? Forced::kOn : Forced::kOff; }

@@ -17,6 +17,10 @@ double RecordedBf16DotRate(const base::CpuFacts& cpu);
 double Bf16DotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule,
                    bool scattered_rows = false);
 
+// Work of turning one weight for a matrix unit, which some tiles do once for their pixels, besides that rate; 0 without
+// products by such a unit.
+double WorkATurnedWeight(double dot_rate);
+
 // While it lives, dot products are used wherever this processor has them, or nowhere. For tests: it changes the whole
 // process; what was planned before stays as it is.
 class ScopedBf16Dot {

@@ -134,7 +134,9 @@ void DataStep::CountWork(const ConvProblem& problem) {
                                                          : 0;
   const double results = static_cast<double>(input_channels_ * g.input_size[0] * g.input_size[1] * g.input_size[2]);
   const double terms = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(output_channels_)) : outputs;
-  work_ = vectors * columns * terms / kEfficiency + pixels * outputs * blocks * pixel +
+  const double turned = taps_ == 1 ? WorkATurnedWeight(dot_rate_) : 0;  // stems take what their rate says
+  work_ = vectors * columns * terms / kEfficiency + tiles * columns * outputs * turned +
+          pixels * outputs * blocks * pixel +
           columns * (vectors * kWorkAnAddedVector + (rows + panels) * kWorkAnAddedRow) +
           vectors * columns * (chunks - 1) * kWorkATileVector +
           tiles * blocks * chunks * static_cast<double>(row_panels(this->columns())) * kWorkATileCall +

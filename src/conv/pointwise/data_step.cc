@@ -227,10 +227,11 @@ double DataStep::Estimate(const Geometry& g, const Cut& cut, int64_t packers) co
   const double streamed = far && pieces.count() > 1                              ? kWorkAFarWeight
                           : cut.block * Terms(source_channels_) > kCachedWeights ? kWorkAStreamedWeight
                                                                                  : 0;
+  const double turned = lanes / static_cast<double>(this->lanes()) * WorkATurnedWeight(dot_rate_);
   return static_cast<double>(g.groups) * blocks *
-         (rows * products * vectors / kEfficiency + rows * sources * (packings * packed + readings * streamed) +
-          lanes * sources * pixel + rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall +
-          stored + runs + kWorkABlock);
+         (rows * (products * vectors / kEfficiency + sources * turned) +
+          rows * sources * (packings * packed + readings * streamed) + lanes * sources * pixel +
+          rows * vectors * chunks * kWorkATileVector + tiles * chunks * kWorkATileCall + stored + runs + kWorkABlock);
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
