@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/pack.h"
+#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -103,12 +104,14 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const bool runs = product_.weight_result_stride == 1 || product_.weight_source_stride == 1;
   const bool far = problem.geometry.taps() * product_.source_channels * product_.result_channels > kNearWeights;
   const double weight = (runs ? kWorkAWeight : kWorkAGatheredWeight) + (far ? kWorkAFetchedWeight : 0);
+  const double phase_result =
+      kWorkAPhaseResult + (OutgrowsCaches(problem, problem.computations) ? kWorkAFarPhaseResult : 0);
   double work = 0;
   for (const Comb& comb : combs_) {
     const double pixels = static_cast<double>(base::RoundUp(comb.pixels, int64_t{kSplitSide}));
     const double packs = weights_.exist() ? 1 : static_cast<double>(base::CeilDiv(comb.pixels, JobPixels()));
     for (const int index : comb.phases) {
-      work += pixels * rows * (kWorkAResult + (comb.phases.size() > 1 ? kWorkAPhaseResult : 0));
+      work += pixels * rows * (kWorkAResult + (comb.phases.size() > 1 ? phase_result : 0));
       if (index < 0) continue;
       const Phase& phase = phases_[static_cast<size_t>(index)];
       const int64_t step = phase.axes[2]->source_step * source.strides[4];
