@@ -63,9 +63,9 @@ double Bf16DotRate(DType x, DType y, const numerics::NumericRule& rule, bool sca
   return rate > 1 ? rate : 0;
 }
 
-double WorkATurnedWeight(double dot_rate) {
-  return dot_rate > 0 && kernels::MatrixPairTiles().count > 0 ? kWorkATurnedWeight : 0;
-}
+bool ByMatrixUnit(double dot_rate) { return dot_rate > 0 && kernels::MatrixPairTiles().count > 0; }
+
+double WorkATurnedWeight(double dot_rate) { return ByMatrixUnit(dot_rate) ? kWorkATurnedWeight : 0; }
 
 ScopedBf16Dot::ScopedBf16Dot(bool use) { g_forced = use ? Forced::kOn : Forced::kOff; }
 

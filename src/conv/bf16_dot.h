@@ -17,6 +17,9 @@ double RecordedBf16DotRate(const base::CpuFacts& cpu);
 double Bf16DotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule,
                    bool scattered_rows = false);
 
+// Whether dot products of that rate are a matrix unit's.
+bool ByMatrixUnit(double dot_rate);
+
 // Work of turning one weight for a matrix unit, which some tiles do once for their pixels, besides that rate; 0 without
 // products by such a unit.
 double WorkATurnedWeight(double dot_rate);

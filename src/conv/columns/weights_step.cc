@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "base/checked_math.h"
-#include "base/matrix_unit.h"
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/cache_sets.h"
@@ -126,7 +125,7 @@ void WeightsStep::CountWork(const ConvProblem& problem) {
       pixels * rows * static_cast<double>(numerics::ElementBytes(problem.output.dtype) * g.groups) >= kFarBytes
           ? kWorkAFarElem
           : 0;
-  const double again = dot_rate_ > 0 && base::MatrixUnit() ? kWorkAHalfAgain : kWorkAnElemAgain;
+  const double again = ByMatrixUnit(dot_rate_) ? kWorkAHalfAgain : kWorkAnElemAgain;
   const double crowded = plain && crowded_ ? kWorkACrowdElem : 0;
   const double slab = static_cast<double>(input_channels_ * g.kernel[0] * slab_rows_) *
                       (static_cast<double>(slab_pitch_) * (dot_rate_ > 0 ? kWorkAPairedElem : kWorkASlabElem) +

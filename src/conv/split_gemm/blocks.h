@@ -114,8 +114,8 @@ class AskList {
 
 // Sums into `results`. `pack_rows(block, count, to, at)` and `pack_lanes(block, count, to)` pack so many blocks of all
 // panels of the job, rows_block() and lanes_block() floats from one to the next; the former says at[i] where they
-// stand, if that is elsewhere. `ask(block, count, list)` adds to the list what these will read, and behind the last
-// block what the next job reads first.
+// stand, if that is elsewhere. `ask(block, list)` adds to the list what these will read for the pass from `block` on,
+// and behind the last block what the next job reads first.
 template <class PackRows, class PackLanes, class Ask>
 void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layout, const JobRange& range,
                  const JobScratch& scratch, float* results, const PackRows& pack_rows, const PackLanes& pack_lanes,
@@ -148,7 +148,7 @@ void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layo
     pack_lanes(range.first_block + block, operands.blocks, scratch.lanes);
     AskList asks(scratch.asks,
                  kernels::SplitAsks(range.row_panels, range.lane_panels, operands.blocks, layout.parts()));
-    ask(range.first_block + block + operands.blocks, kBlocksAPass, &asks);
+    ask(range.first_block + block + operands.blocks, &asks);
     operands.asks = asks.Filled(results);
     kernels.multiply(operands, passes > 0);
   }

@@ -86,6 +86,11 @@ class DataRun {
     return {first, std::min<int64_t>(kSplitTerms, product_.source_channels - first)};
   }
 
+  Channels ResultsOf(const Rows& panels) const {
+    const int64_t first = panels.first * kSplitSide;
+    return {first, std::min(panels.count * kSplitSide, product_.result_channels - first)};
+  }
+
   // The source under a comb's pixels: a phase has as many a row as the comb.
   PixelMap SourceMap(const DataStep::Comb& comb, const DataStep::Phase& phase, int64_t tap) const {
     PixelMap map;
@@ -96,15 +101,15 @@ class DataRun {
 
   void PackWeights(int64_t group, const DataStep::Phase& phase, int64_t panel, const Block& block,
                    const JobScratch& scratch, float* to) const {
-    const int64_t first = panel * kSplitSide, rows = std::min<int64_t>(kSplitSide, product_.result_channels - first);
-    const Channels channels = ChannelsOf(block.chunk);
+    const Channels results = ResultsOf({panel, 1}), channels = ChannelsOf(block.chunk);
     PixelMap unused;
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
-                           first * product_.weight_result_stride + product_.TapWeightOffset(phase, block.tap, &unused) +
+                           results.first * product_.weight_result_stride +
+                           product_.TapWeightOffset(phase, block.tap, &unused) +
                            channels.first * product_.weight_source_stride;
-    losses_->AddRows(
-        PackGrid(weight_, {offset, product_.weight_result_stride, rows, product_.weight_source_stride, channels.count},
-                 s_.kernels_.rows_along, s_.kernels_.rows_across, scratch.lines, to));
+    losses_->AddRows(PackGrid(
+        weight_, {offset, product_.weight_result_stride, results.count, product_.weight_source_stride, channels.count},
+        s_.kernels_.rows_along, s_.kernels_.rows_across, scratch.lines, to));
   }
 
   void PackPixels(int64_t group, const PixelMap& map, const Pixels& pixels, int64_t chunk, const JobScratch& scratch,
@@ -175,8 +180,7 @@ class DataRun {
 
   // Likewise; all taps of a channel follow one another.
   void AskForWeights(int64_t group, const Rows& panels, int64_t chunk, AskList* list) const {
-    const int64_t first = panels.first * kSplitSide,
-                  rows = std::min(panels.count * kSplitSide, product_.result_channels - first);
+    const auto [first, rows] = ResultsOf(panels);
     const int64_t taps = p_.geometry.taps(), bytes = weight_.element_bytes();
     const Channels channels = ChannelsOf(chunk);
     const int64_t offset = group * p_.geometry.group_output_channels() * p_.weight.strides[0] +
@@ -259,9 +263,9 @@ class DataRun {
         PackPixels(group, SourceMap(comb, phase, block.tap), pixels, block.chunk, scratch, to);
       }
     };
-    const auto ask = [&](int64_t begin, int64_t most, AskList* list) {
+    const auto ask = [&](int64_t begin, AskList* list) {
       const Part& at = begin < range.blocks ? part : behind;
-      const int64_t first = begin < range.blocks ? begin : 0, end = std::min(first + most, range.blocks);
+      const int64_t first = begin < range.blocks ? begin : 0, end = std::min(first + kBlocksAPass, range.blocks);
       for (int64_t i = first; i < end && at.pixels.count > 0; ++i) {
         const Block block = block_at(i);
         if (weights != nullptr) {
@@ -277,13 +281,11 @@ class DataRun {
   }
 
   void Store(int64_t group, const DataStep::Comb& comb, const Part& part, const JobScratch& scratch) const {
-    const Rows& rows = part.rows;
+    const Channels results = ResultsOf(part.rows);
     const Pixels& pixels = part.pixels;
-    const int64_t begin = rows.first * kSplitSide,
-                  end = std::min((rows.first + rows.count) * kSplitSide, product_.result_channels);
-    const int64_t whole = group * product_.result_channels + begin;
+    const int64_t whole = group * product_.result_channels + results.first;
     const auto& strides = product_.result.strides;
-    for (int64_t i = 0; i < end - begin; ++i) {
+    for (int64_t i = 0; i < results.count; ++i) {
       float* line = scratch.results + i * s_.scratch_.results_step();
       for (size_t phase = 0; phase < comb.phases.size(); ++phase, line += s_.scratch_.results()) {
         losses_->AddResults(line, pixels.count);
@@ -291,10 +293,10 @@ class DataRun {
       }
     }
     if (ChannelLines(product_.result, strides[4])) {
-      return StoreChannelLines(comb, whole, end - begin, pixels, scratch);
+      return StoreChannelLines(comb, whole, results.count, pixels, scratch);
     }
     const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
-    for (int64_t i = 0; i < end - begin; ++i) {
+    for (int64_t i = 0; i < results.count; ++i) {
       const float* line = scratch.results + i * s_.scratch_.results_step();
       for (int64_t s = 0; s < stretches; ++s) {
         const kernels::Segment& to = scratch.segments[s];
@@ -306,15 +308,13 @@ class DataRun {
 
   // Of results that no tap reaches.
   void FillRows(int64_t group, const DataStep::Comb& comb, const Part& part, const JobScratch& scratch) const {
-    const Rows& rows = part.rows;
+    const Channels results = ResultsOf(part.rows);
     const Pixels& pixels = part.pixels;
     const auto& strides = product_.result.strides;
-    const int64_t begin = rows.first * kSplitSide,
-                  end = std::min((rows.first + rows.count) * kSplitSide, product_.result_channels);
     const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
     const int64_t most = pixels.count * static_cast<int64_t>(comb.phases.size());
-    for (int64_t channel = begin; channel < end; ++channel) {
-      const int64_t whole = group * product_.result_channels + channel;
+    for (int64_t i = 0; i < results.count; ++i) {
+      const int64_t whole = group * product_.result_channels + results.first + i;
       std::fill(scratch.lines, scratch.lines + most, p_.has_bias ? LoadBias(p_, b_, whole) : 0);
       for (int64_t s = 0; s < stretches; ++s) {
         const kernels::Segment line{0, 0, scratch.segments[s].count};

@@ -170,9 +170,9 @@ class WeightsRun {
       PackOutput(at, block, count, scratch, to);
     };
     const auto pack_lanes = [&](int64_t block, int64_t count, float* to) { PackInput(at, block, count, scratch, to); };
-    const auto ask = [&](int64_t block, int64_t most, AskList* list) {
+    const auto ask = [&](int64_t block, AskList* list) {
       const Geometry& g = p_.geometry;
-      const int64_t count = std::min(most, s_.blocks_ - block);  // the next job may have the next stretch
+      const int64_t count = std::min(kBlocksAPass, s_.blocks_ - block);  // the next job may have the next stretch
       if (count <= 0) return;
       Ask(output_, p_.output, OutputMap(p_), at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at), block, count,
           scratch, list);

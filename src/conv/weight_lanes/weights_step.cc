@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/matrix_unit.h"
 #include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/scratch.h"
@@ -93,12 +92,11 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
                         : near                   ? kWorkANearResult
                         : results <= kFarResults ? kWorkAResult
                                                  : kWorkAFarResult;
-  const double run = static_cast<double>(terms()) * term * vectors * outputs / std::max(1.0, calls);
-  const double waited = dot_rate_ > 0 && base::MatrixUnit() ? std::max(0.0, kWorkAMatrixRun - run) : 0;
-  return static_cast<double>(g.groups) *
-         ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
-          images * static_cast<double>(terms()) * term * vectors * outputs / kEfficiency + images * columns +
-          lanes * outputs * result + calls * (kWorkATileCall + images * waited));
+  const double products = static_cast<double>(terms()) * term * vectors * outputs;  // of an image
+  const double waited = ByMatrixUnit(dot_rate_) ? std::max(0.0, kWorkAMatrixRun - products / std::max(1.0, calls)) : 0;
+  return static_cast<double>(g.groups) * ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
+                                          images * (products / kEfficiency + columns) + lanes * outputs * result +
+                                          calls * (kWorkATileCall + images * waited));
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
