@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "conv/channel_lanes/data_step.h"
 #include "conv/channel_lanes/position_panels.h"
+#include "conv/channel_lanes/result_asks.h"
 #include "conv/elements.h"
 #include "conv/packing/store.h"
 #include "exec/pool.h"
@@ -265,14 +266,15 @@ class DataRun {
     const PackedSteps steps = StepsOf(at, groups);
     const int64_t terms = s_.Terms(shape.channels / groups);
     const int64_t places = PlacesOf(box);
-    int64_t done = 0;
+    const ResultAsks asks = AsksOf(box, at);
+    int64_t done = 0, call = 0;
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
     operands.b_step = steps.source;
     operands.row_offsets = scratch.row_offsets;
     operands.result_offsets = scratch.result_offsets;
     ForEachClass(box, [&](const Clipped& c) {
-      operands.run_count = ListRuns(c, shape, terms, steps.tap, scratch.runs);
+      operands.run_count = ListRuns(c, shape, terms, steps, scratch.runs);
       const PositionPanels panels = PanelsOf(c, box, tiles.most_rows);
       for (int64_t panel = 0; panel < panels.count(); panel += operands.panels) {
         const int64_t rows = panels.size(panel);
@@ -284,7 +286,8 @@ class DataRun {
           operands.a = scratch.slab + i * terms;
           operands.b = weights + i * steps.group;
           operands.c = scratch.tiles + lane + i * s_.result_channels_;
-          tiles.scattered[rows](operands, at.source > 0 || c.axes[2]->adds);
+          const bool ask = asks.Assign(call++, &operands);
+          (ask ? tiles.scattered_ahead : tiles.scattered)[rows](operands, at.source > 0 || c.axes[2]->adds);
         }
         operands.row_offsets += operands.panels * rows;
         operands.result_offsets += operands.panels * rows;
@@ -294,7 +297,30 @@ class DataRun {
     });
   }
 
-  int64_t ListRuns(const Clipped& c, const packing::SlabShape& shape, int64_t terms, int64_t tap_step,
+  // Of an image, whose rows follow one another in memory.
+  ResultAsks AsksOf(const packing::Box& box, const PanelAt& at) const {
+    const auto& strides = s_.result_.strides;
+    const bool whole =
+        strides[3] == box.count[3] * strides[4] && (box.count[1] == 1 || strides[2] == box.count[2] * strides[3]);
+    if (!s_.asks_ || !whole) return {};
+    const int64_t first = at.panel * s_.cut_.panels.panel_lanes();
+    const int64_t offset = (at.group * s_.result_channels_ + first) * strides[1] + box.first[0] * strides[0] +
+                           box.first[1] * strides[2] + box.first[2] * strides[3] + box.first[3] * strides[4];
+    const float* to = result_.Direct(offset, strides[4]);
+    if (to == nullptr) return {};
+    int64_t calls = 0;
+    ForEachClass(box, [&](const Clipped& c) { calls += PanelsOf(c, box, TilesOf(at).most_rows).count(); });
+    return {to, std::min<int64_t>(TilesOf(at).lanes, s_.result_channels_ - first), strides[1], box.positions(),
+            std::max<int64_t>(1, calls)};
+  }
+
+  // Whether `run` is more of the terms of `last`, which are few where channels are. A matrix unit sums the terms of a
+  // run by pairs: which run they are in is the problem's, as the order of every sum.
+  bool Continues(const kernels::GatherRun& last, const kernels::GatherRun& run, int64_t b_step) const {
+    return s_.panels_a_call_ == 1 && run.a == last.a + last.terms && run.b == last.b + last.terms * b_step;
+  }
+
+  int64_t ListRuns(const Clipped& c, const packing::SlabShape& shape, int64_t terms, const PackedSteps& steps,
                    kernels::GatherRun* runs) const {
     const Extent3& kernel = p_.geometry.kernel;
     const auto index = [&](int axis, const packing::AxisClass::Tap& tap) {
@@ -306,8 +332,13 @@ class DataRun {
       for (const packing::AxisClass::Tap& h : c.axes[1]->taps) {
         const int64_t row = index(1, h), first_tap = (d.kernel * kernel[1] + h.kernel) * kernel[2];
         for (const packing::AxisClass::Tap& w : c.axes[2]->taps) {
-          runs[listed++] = {shape.Pixel(depth, row, index(2, w)) * shape.panel, (first_tap + w.kernel) * tap_step,
-                            terms};
+          const kernels::GatherRun run{shape.Pixel(depth, row, index(2, w)) * shape.panel,
+                                       (first_tap + w.kernel) * steps.tap, terms};
+          if (listed > 0 && Continues(runs[listed - 1], run, steps.source)) {
+            runs[listed - 1].terms += terms;
+          } else {
+            runs[listed++] = run;
+          }
         }
       }
     }

@@ -29,6 +29,7 @@ constexpr int64_t kPanelsACall = 12;                    // of tiles that share w
 constexpr int64_t kLineChannels = 16;                   // a cache line of them
 constexpr int64_t kMatrixChannels = 32;                 // what a matrix unit takes at a time
 constexpr int64_t kLeastRows = 4;                       // of a tile, or it waits for its own sums
+constexpr int64_t kNearResults = 256 << 10;             // all results: they stay in the L2
 constexpr double kWorthAdding = 0.8;                    // of the products: tiles then read and write results more often
 constexpr int64_t kGroupedChannels = 64;                // of all groups of a job
 constexpr int64_t kMostPackedBytes = int64_t{1} << 20;  // for all jobs: they stay near
@@ -70,6 +71,10 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const int64_t whole = panels_a_call_ > 1 ? kMatrixChannels : kLineChannels;
   chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), whole)));
   ChooseCut(g);
+  // Where every call ends with a store, and there are more results than wait for it nearby.
+  const Extent3& size = forward_ ? g.output_size : g.input_size;
+  const int64_t results = g.batch * g.groups * result_channels_ * size[0] * size[1] * size[2];
+  asks_ = chunk_ == source_channels_ && cut_.groups == 1 && cut_.boxes.extent()[0] == 1 && results > kNearResults;
   if (cut_.packed_once) {
     const int64_t panels = g.groups * AllPanels(), floats = panels * PanelFloats();
     const int64_t parts = CeilDiv(g.groups, cut_.groups) * AllPanels() * CeilDiv(source_channels_, chunk_);
@@ -187,12 +192,17 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const bool crowded = packing::CrowdASet(kernels::GatherTiles::kMostRows, weight_.result_stride);
   const double distance = packed_bytes <= kMostPackedBytes ? 0 : crowded ? kWorkACrowdedWeight : kWorkADistance;
   const double a_weight = kWorkAPackedWeight + distance;
+  // Offsets along a row are one run where their pixels, and their weights, follow one another.
+  const bool joined = forward_ && panels_a_call_ == 1 && cut.groups == 1 && chunks == 1 && load_step_[2] == 1 &&
+                      g.dilation[2] == 1 && cut.boxes.extent()[0] == 1;
+  const double runs =
+      reach.products / std::max(1.0, positions * reach.covers) / static_cast<double>(joined ? g.kernel[2] : 1);
   cut.work = products_ * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +
              weights * (cut.packed_once ? a_weight + boxes * kWorkAFarWeight : boxes * a_weight) +
              reach.pixels * blocks * channels * slab_elem +
              positions * (cut.groups > 1 ? results : vectors * kWorkLanes) * store +
              positions * reach.covers * vectors * static_cast<double>(chunks) * kWorkATileVector +
-             calls * (kWorkATileCall + reach.products / std::max(1.0, positions * reach.covers) * kWorkARun);
+             calls * (kWorkATileCall + runs * kWorkARun);
   cut.work = cut.work * static_cast<double>(g.groups) + static_cast<double>(Jobs(cut, g)) * kWorkAJob;
   return cut;
 }

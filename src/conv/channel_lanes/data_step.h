@@ -97,6 +97,7 @@ class DataStep : public Step {
   std::array<int64_t, 3> load_step_{};
   int64_t chunk_ = 1;  // source channels of a slab
   Cut cut_;
+  bool asks_ = false;               // for the memory that results are stored to
   packing::CommonNumbers weights_;  // where they are packed once
   int scratch_handle_ = -1;
   double work_ = 0;

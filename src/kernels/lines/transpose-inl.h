@@ -76,6 +76,13 @@ HWY_INLINE void ExchangeBlocks(D d, V* HWY_RESTRICT v) {
 #endif
 }
 
+// Whether a column begins where the one before it ends.
+inline bool FollowOneAnother(const int64_t* offsets, int64_t columns, int64_t rows) {
+  bool follow = true;
+  for (int64_t j = 1; j < columns; ++j) follow &= offsets[j] - offsets[j - 1] == rows;
+  return follow && columns > 0;
+}
+
 // kLanes rows become kLanes columns. Arrays of vectors: everything is unrolled and stays in registers.
 template <class D, class V = hn::Vec<D> >
 HWY_INLINE void TransposeSquare(D d, V* HWY_RESTRICT v) {
@@ -116,9 +123,20 @@ void Transpose(const void* HWY_RESTRICT elements, int64_t step, int64_t rows, in
       store(v3, 3);
     }
   }
+  int64_t done = 0;
+  // The channels of an image: likewise.
+  if (rows >= 2 && rows <= 4 && FollowOneAnother(column_offsets, columns, rows)) {
+    float* HWY_RESTRICT first = to + column_offsets[0];
+    for (; done + kLanes <= columns; done += kLanes) {
+      const auto row = [&](int64_t r) HWY_ATTR { return cv::LoadForm<kForm>(d, from + r * step + done); };
+      if (rows == 2) hn::StoreInterleaved2(row(0), row(1), d, first + 2 * done);
+      if (rows == 3) hn::StoreInterleaved3(row(0), row(1), row(2), d, first + 3 * done);
+      if (rows == 4) hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, first + 4 * done);
+    }
+  }
   for (; i < rows; i += kLanes) {
     const int64_t row_count = HWY_MIN(kLanes, rows - i);
-    for (int64_t j = 0; j < columns; j += kLanes) {
+    for (int64_t j = done; j < columns; j += kLanes) {
       const int64_t column_count = HWY_MIN(kLanes, columns - j);
       const Element* HWY_RESTRICT corner = from + i * step + j;
       const int64_t* HWY_RESTRICT offsets = column_offsets + j;

@@ -64,6 +64,29 @@ TEST_P(LinesTest, TransposeWritesItsColumnsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, TransposeOfFewRowsMayPackItsColumns) {
+  const ScopedTarget scoped(GetParam());
+  for (const convert::Form form : kReadForms) {
+    for (int64_t rows : {1, 2, 3, 4, 5}) {
+      for (int64_t columns : {1, 3, 15, 16, 17, 33, 100}) {
+        for (bool swapped : {false, true}) {  // two of them, between the first and the last
+          const int64_t step = columns + 1;
+          const Elements from(form, Numbers((rows - 1) * step + columns));  // ends with the last element
+          std::vector<int64_t> offsets;
+          for (int64_t j = 0; j < columns; ++j) offsets.push_back(j * rows);
+          if (swapped && columns > 3) std::swap(offsets[columns - 2], offsets[columns - 3]);
+          std::vector<float> to(static_cast<size_t>(columns * rows + 20), -1.0f), expected = to;
+          for (int64_t i = 0; i < rows; ++i) {
+            for (int64_t j = 0; j < columns; ++j) expected[offsets[j] + i] = from.Read(i * step + j);
+          }
+          Lines().transpose_form[static_cast<int>(form)](from.data(), step, rows, columns, to.data(), offsets.data());
+          EXPECT_EQ(to, expected) << rows << " by " << columns;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(LinesTest, InterleaveWritesItsRowsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
   for (int64_t rows : {1, 2, 3, 5, 16, 17}) {
