@@ -25,6 +25,22 @@ inline const float* StoreKernels(const LineWriter& result, const ConvProblem& pr
   return from;
 }
 
+// to[c * taps + tap] = the weight of an input channel and a tap, 0 <= c < inputs, where the first is element `offset`.
+inline void FetchKernels(const LineReader& weight, const ConvProblem& problem, int64_t offset, int64_t inputs,
+                         float* to) {
+  const Extent3& kernel = problem.geometry.kernel;
+  const auto& strides = problem.weight.strides;
+  const int64_t taps = problem.geometry.taps();
+  if (strides[3] == kernel[2] * strides[4] && strides[2] == kernel[1] * strides[3]) {  // all taps are one line
+    return weight.FetchGrid(offset, strides[1], inputs, strides[4], taps, to);
+  }
+  for (int64_t c = 0; c < inputs; ++c) {
+    for (int64_t kd = 0; kd < kernel[0]; ++kd, to += kernel[1] * kernel[2]) {
+      weight.FetchGrid(offset + c * strides[1] + kd * strides[2], strides[3], kernel[1], strides[4], kernel[2], to);
+    }
+  }
+}
+
 }  // namespace canopy::conv
 
 #endif  // CANOPY_CONV_KERNEL_ROWS_H_

@@ -3,6 +3,7 @@
 
 #include "base/checked_math.h"
 #include "conv/columns/forward_step.h"
+#include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
 #include "conv/packing/asks.h"
 #include "conv/packing/row_panels.h"
@@ -54,7 +55,8 @@ class ForwardRun {
       for (int64_t panel = 0; panel < panels_.count(); ++panel) {
         const int64_t first = panels_.first(panel), rows = panels_.rows(panel);
         for (int64_t r = 0; r < rows; ++r) {
-          weight_.FetchRun((group * s_.output_channels_ + first + r) * stride, columns, line + r * columns);
+          FetchKernels(weight_, p_, (group * s_.output_channels_ + first + r) * stride, s_.input_channels_,
+                       line + r * columns);
         }
         kernels::Lines().interleave(line, columns, rows, columns, packed_ + group * GroupFloats() + first * columns);
       }
