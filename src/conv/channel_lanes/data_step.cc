@@ -188,7 +188,10 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
       static_cast<double>(weight_.taps) * channels * (cut.one_matrix ? results : vectors * kWorkLanes);
   const double packed_bytes = weights * sizeof(float) * static_cast<double>(g.groups) / (dot_rate_ > 0 ? 2 : 1);
   cut.packed_once = boxes > 1 && weights > 0 && packed_bytes <= kMostPackedBytes;
-  const double products = dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(Terms(source_channels_)) : channels;
+  // A matrix unit takes as long for a few terms as for all that it takes at a time.
+  const int64_t least = panels_a_call_ > 1 ? Terms(kMatrixChannels) : 1;
+  const double terms = static_cast<double>(RoundUp(Terms(source_channels_), least));
+  const double products = dot_rate_ > 0 ? 2 / dot_rate_ * terms : channels;
   const bool crowded = packing::CrowdASet(kernels::GatherTiles::kMostRows, weight_.result_stride);
   const double distance = packed_bytes <= kMostPackedBytes ? 0 : crowded ? kWorkACrowdedWeight : kWorkADistance;
   const double a_weight = kWorkAPackedWeight + distance;
