@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "base/matrix_unit.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/planes/contract.h"
@@ -22,7 +23,7 @@ constexpr double kSplitWork = 14;      // where it is split
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
 constexpr double kRowWork = 8;         // of a row's way, besides
 constexpr double kPassWork = 100;
-constexpr double kOverhead = 1;
+constexpr double kStepBesideMatrices = 1.25;  // of a processor that has a matrix unit, by those of others
 
 // The most rows, up to `wanted`, that there are kernels for.
 int64_t KernelRows(int64_t wanted) {
@@ -126,14 +127,15 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   };
   double work = copies(g.output_size, kLoadWork + conversion(problem.output)) +
                 copies(g.input_size, (g.stride[2] == 1 ? kLoadWork : kSplitWork) + conversion(problem.input));
+  const double step = base::MatrixUnit() ? kStepBesideMatrices : 1;
   for (const Pass& pass : passes_) {
     const double steps = static_cast<double>((pass.end_row - pass.first_row) * (pass.end_vector - pass.first_vector));
     const double products = static_cast<double>(pass.rows * pass.columns);
     // A load takes as long as a multiply-add, an unaligned one as two.
     const double loads = static_cast<double>(pass.rows + 2 * pass.columns);
-    work += kPassWork + products + steps * std::max({products, loads, 6.0});
+    work += kPassWork + products + steps * step * std::max({products, loads, 6.0});
   }
-  return kOverhead * work * static_cast<double>(g.groups * items_ * lanes_) / kWorkLanes;
+  return work * static_cast<double>(g.groups * items_ * lanes_) / kWorkLanes;
 }
 
 std::string WeightsStep::Describe() const {
