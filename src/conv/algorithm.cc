@@ -1,19 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conv/algorithm.h"
+#include "conv/algorithm_steps.h"
 
 namespace canopy::conv {
-
-#define CANOPY_ALGORITHM(name)                                                                                        \
-  namespace name {                                                                                                    \
-  std::string_view Accepts(const ConvProblem& problem, Computation computation);                                      \
-  std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger); \
-  }
-#define CANOPY_FAST_ALGORITHM(name) CANOPY_ALGORITHM(name)
-#define CANOPY_JOINT_ALGORITHM(name) CANOPY_ALGORITHM(name)
-#include "conv/algorithms.inc"
-#undef CANOPY_JOINT_ALGORITHM
-#undef CANOPY_FAST_ALGORITHM
-#undef CANOPY_ALGORITHM
 
 const Algorithm kAlgorithms[] = {
 #define CANOPY_ALGORITHM(name) {#name, false, false, &name::Accepts, &name::MakeStep},

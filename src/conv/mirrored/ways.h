@@ -3,9 +3,10 @@
 #ifndef CANOPY_CONV_MIRRORED_WAYS_H_
 #define CANOPY_CONV_MIRRORED_WAYS_H_
 
-#include "conv/column_dots/make_step.h"
-#include "conv/columns/make_step.h"
-#include "conv/tap_rows/make_step.h"
+#include <memory>
+#include <string_view>
+
+#include "conv/algorithm_steps.h"
 
 namespace canopy::conv::mirrored {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/pointwise/data_step.h"
 #include "conv/pointwise/dot_weights_step.h"
-#include "conv/pointwise/make_step.h"
 #include "conv/pointwise/weights_step.h"
 
 namespace canopy::conv::pointwise {

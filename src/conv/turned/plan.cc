@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "conv/pointwise/make_step.h"
+#include "conv/algorithm_steps.h"
 #include "conv/turned/turn.h"
 
 namespace canopy::conv::turned {
