@@ -30,6 +30,13 @@ void RunPlan(const Plan& plan, Case* c, const char* algorithm, bool saturate) {
 
 }  // namespace
 
+const Algorithm* AlgorithmNamed(const std::string& name) {
+  for (int i = 0; i < kAlgorithmCount; ++i) {
+    if (kAlgorithms[i].name == name) return &kAlgorithms[i];
+  }
+  return nullptr;
+}
+
 bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool saturate) {
   const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
   const auto own = [&](const PlannedStep& step) { return step.algorithm->name == std::string(algorithm); };

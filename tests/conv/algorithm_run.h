@@ -7,10 +7,14 @@
 #include <cstdint>
 #include <string>
 
+#include "conv/algorithm.h"
 #include "tests/conv/case.h"
 #include "tests/conv/expected.h"
 
 namespace canopy::conv {
+
+// nullptr where there is none.
+const Algorithm* AlgorithmNamed(const std::string& name);
 
 // Runs the plan if any of its steps is the algorithm's own, and returns whether one is. Where none is the reference
 // serves, which is tested by itself.
@@ -19,8 +23,8 @@ bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool satu
 // Runs the plan if its first step is the algorithm's own, and returns what that step computes, or else 0.
 uint8_t RunAlgorithm(Case* c, const char* algorithm, uint8_t computations, bool saturate = false);
 
-// Backward data or backward weights, of tensors that are said to outgrow the caches, with the result at the beginning of
-// a line of memory. Returns whether it goes past the caches.
+// Backward data or backward weights, of tensors that are said to outgrow the caches, with the result at the beginning
+// of a line of memory. Returns whether it goes past the caches.
 bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations);
 
 // Forward, backward data and backward weights of whole numbers, whose sums FP32 holds, each where the algorithm itself

@@ -96,6 +96,13 @@ Case PlainCase(const Geometry& g, uint32_t seed, DType type, Draw* draw, const s
   return c;
 }
 
+void LayWeights(const std::array<int, 5>& order, DType type, Draw* draw, Case* c) {
+  c->weight = MakeTensor(c->weight.dims, type, order, (*draw)(0, 2));
+  FillRandom(&c->weight, true, draw->engine());
+  c->weight_result = MakeTensor(c->weight.dims, DType::kFloat32, order, (*draw)(0, 2));
+  c->SetOperands();
+}
+
 Case RandomCase(uint32_t seed, bool integers, bool fast, Types types) {
   Draw draw(seed);
   Case c;

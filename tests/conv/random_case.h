@@ -26,6 +26,9 @@ class Draw {
 Case PlainCase(const Geometry& g, uint32_t seed, DType type, Draw* draw,
                const std::array<int, 5>& order = {0, 1, 2, 3, 4});
 
+// Gives a case, whose weights have a type, others of that kind, in an order and now and then with gaps between rows.
+void LayWeights(const std::array<int, 5>& order, DType type, Draw* draw, Case* c);
+
 enum class Types { kAny, kBf16, kRoundedToBf16 };
 
 // Small enough for the formula, with every extent around the tiles' and vectors' sizes at some time.

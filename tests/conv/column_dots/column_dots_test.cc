@@ -107,10 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, ColumnDotsTest, testing::ValuesIn(kernels::Mac
 
 TEST(ColumnDotsAcceptTest, SaysWhatItCannotDo) {
   Draw draw(1);
-  const Algorithm* algorithm = nullptr;
-  for (int i = 0; i < kAlgorithmCount; ++i) {
-    if (kAlgorithms[i].name == std::string("column_dots")) algorithm = &kAlgorithms[i];
-  }
+  const Algorithm* algorithm = AlgorithmNamed("column_dots");
   ASSERT_NE(algorithm, nullptr);
   Geometry g;
   g.batch = 1;

@@ -75,10 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, JointColumnsTest, testing::ValuesIn(kernels::M
 
 TEST(JointColumnsAcceptTest, SaysWhatItCannotDo) {
   Draw draw(1);
-  const Algorithm* algorithm = nullptr;
-  for (int i = 0; i < kAlgorithmCount; ++i) {
-    if (kAlgorithms[i].name == std::string("joint_columns")) algorithm = &kAlgorithms[i];
-  }
+  const Algorithm* algorithm = AlgorithmNamed("joint_columns");
   ASSERT_NE(algorithm, nullptr);
   const auto both = static_cast<Computation>(kBoth);
   Geometry g;

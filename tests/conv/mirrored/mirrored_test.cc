@@ -44,10 +44,7 @@ Geometry DrawFewOutputs(Draw* draw) {
 
 Case FewOutputsCase(const Geometry& g, uint32_t seed, DType type, const Order& weights, Draw* draw) {
   Case c = PlainCase(g, seed, type, draw, kPlanes);
-  c.weight = MakeTensor(c.weight.dims, type, weights, (*draw)(0, 2));
-  FillRandom(&c.weight, true, draw->engine());
-  c.weight_result = MakeTensor(c.weight.dims, DType::kFloat32, weights, (*draw)(0, 2));
-  c.SetOperands();
+  LayWeights(weights, type, draw, &c);
   return c;
 }
 
@@ -112,10 +109,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, MirroredTest, testing::ValuesIn(kernels::Machi
 std::string_view RefusalOf(const Geometry& g, Computation computation) {
   Draw draw(0);
   const ConvProblem problem = FewOutputsCase(g, 0, DType::kFloat32, kPlanes, &draw).problem;
-  for (int i = 0; i < kAlgorithmCount; ++i) {
-    if (kAlgorithms[i].name == std::string("mirrored")) return kAlgorithms[i].accepts(problem, computation);
-  }
-  return "there is no such algorithm";
+  const Algorithm* algorithm = AlgorithmNamed("mirrored");
+  return algorithm == nullptr ? "there is no such algorithm" : algorithm->accepts(problem, computation);
 }
 
 class MirroredAcceptsTest : public testing::Test {

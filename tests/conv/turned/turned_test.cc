@@ -35,10 +35,7 @@ Geometry DrawPixels(Draw* draw) {
 
 Case ChannelsCase(const Geometry& g, uint32_t seed, DType type, const Order& pixels, const Order& weights, Draw* draw) {
   Case c = PlainCase(g, seed, type, draw, pixels);
-  c.weight = MakeTensor(c.weight.dims, type, weights, (*draw)(0, 2));
-  FillRandom(&c.weight, true, draw->engine());
-  c.weight_result = MakeTensor(c.weight.dims, DType::kFloat32, weights, (*draw)(0, 2));
-  c.SetOperands();
+  LayWeights(weights, type, draw, &c);
   return c;
 }
 
@@ -121,10 +118,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, TurnedTest, testing::ValuesIn(kernels::Machine
                          [](const auto& info) { return std::string(kernels::TargetName(info.param)); });
 
 std::string_view RefusalOf(const ConvProblem& problem, Computation computation) {
-  for (int i = 0; i < kAlgorithmCount; ++i) {
-    if (kAlgorithms[i].name == std::string("turned")) return kAlgorithms[i].accepts(problem, computation);
-  }
-  return "there is no such algorithm";
+  const Algorithm* algorithm = AlgorithmNamed("turned");
+  return algorithm == nullptr ? "there is no such algorithm" : algorithm->accepts(problem, computation);
 }
 
 constexpr char kNoLayout[] = "channels do not lie side by side, or pixels not at equal distances";
