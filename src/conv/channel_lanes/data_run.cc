@@ -254,7 +254,7 @@ class DataRun {
 
   // For tiles of so many rows at most: where it matters to the order, all tiles have the same.
   PositionPanels PanelsOf(const Clipped& c, const packing::Box& box, int64_t most) const {
-    return {c.count[0] * c.count[1], c.count[2] * box.count[0], most, s_.panels_a_call_ > 1};
+    return {c.count[0] * c.count[1], c.count[2] * box.count[0], most, s_.matrix_unit_};
   }
 
   // Slab indices from position to position.
@@ -304,9 +304,7 @@ class DataRun {
         strides[3] == box.count[3] * strides[4] && (box.count[1] == 1 || strides[2] == box.count[2] * strides[3]);
     if (!s_.asks_ || !whole) return {};
     const int64_t first = at.panel * s_.cut_.panels.panel_lanes();
-    const int64_t offset = (at.group * s_.result_channels_ + first) * strides[1] + box.first[0] * strides[0] +
-                           box.first[1] * strides[2] + box.first[2] * strides[3] + box.first[3] * strides[4];
-    const float* to = result_.Direct(offset, strides[4]);
+    const float* to = result_.Direct(OffsetOf(at.group * s_.result_channels_ + first, box), strides[4]);
     if (to == nullptr) return {};
     int64_t calls = 0;
     ForEachClass(box, [&](const Clipped& c) { calls += PanelsOf(c, box, TilesOf(at).most_rows).count(); });
@@ -317,7 +315,7 @@ class DataRun {
   // Whether `run` is more of the terms of `last`, which are few where channels are. A matrix unit sums the terms of a
   // run by pairs: which run they are in is the problem's, as the order of every sum.
   bool Continues(const kernels::GatherRun& last, const kernels::GatherRun& run, int64_t b_step) const {
-    return s_.panels_a_call_ == 1 && run.a == last.a + last.terms && run.b == last.b + last.terms * b_step;
+    return !s_.matrix_unit_ && run.a == last.a + last.terms && run.b == last.b + last.terms * b_step;
   }
 
   int64_t ListRuns(const Clipped& c, const packing::SlabShape& shape, int64_t terms, const PackedSteps& steps,
@@ -353,6 +351,13 @@ class DataRun {
     }
   }
 
+  // Of a channel's first result in a box.
+  int64_t OffsetOf(int64_t channel, const packing::Box& box) const {
+    const auto& strides = s_.result_.strides;
+    return channel * strides[1] + box.first[0] * strides[0] + box.first[1] * strides[2] + box.first[2] * strides[3] +
+           box.first[3] * strides[4];
+  }
+
   void Store(int64_t first, int64_t channels, const packing::Box& box, const DataScratch& scratch) const {
     const auto& strides = s_.result_.strides;
     const int64_t lanes = s_.cut_.tile_lanes;
@@ -365,9 +370,7 @@ class DataRun {
     for (int64_t n = 0; n < box.count[0]; ++n) {
       for (int64_t d = 0; d < box.count[1]; ++d) {
         for (int64_t h = 0; h < rows; ++h) {
-          const int64_t offset = first * strides[1] + (box.first[0] + n) * strides[0] +
-                                 (box.first[1] + d) * strides[2] + (box.first[2] + h) * strides[3] +
-                                 box.first[3] * strides[4];
+          const int64_t offset = OffsetOf(first, box) + n * strides[0] + d * strides[2] + h * strides[3];
           packing::StoreLines(result_, offset, {channels, row, box.count[0] * lanes, strides[1], strides[4]},
                               scratch.lines, scratch.tiles + ((d * rows + h) * row * box.count[0] + n) * lanes);
         }

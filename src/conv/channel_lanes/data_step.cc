@@ -61,20 +61,21 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_ = forward_ ? problem.input : problem.output;
   result_ = forward_ ? problem.output_result : problem.input_result;
   dot_rate_ = Bf16DotRate(source_.dtype, problem.weight.dtype, problem.rule, true);
-  if (dot_rate_ > 0 && kernels::PairGatherTiles().WideAndHigh() > 1) panels_a_call_ = kPanelsACall;
+  matrix_unit_ = ByMatrixUnit(dot_rate_);
+  if (matrix_unit_) panels_a_call_ = kPanelsACall;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   ChooseClasses(g);
   // Of the problem alone, and so the order of every sum; how the rest is cut changes no bit.
   const int64_t most = std::min(kMostChunk, std::max<int64_t>(1, kTerms / weight_.taps));
   const int64_t chunks = std::max<int64_t>(1, CeilDiv(source_channels_, most));
-  const int64_t whole = panels_a_call_ > 1 ? kMatrixChannels : kLineChannels;
+  const int64_t whole = matrix_unit_ ? kMatrixChannels : kLineChannels;
   chunk_ = std::max<int64_t>(1, std::min(source_channels_, RoundUp(CeilDiv(source_channels_, chunks), whole)));
   ChooseCut(g);
   // Where every call ends with a store, and there are more results than wait for it nearby.
   const Extent3& size = forward_ ? g.output_size : g.input_size;
   const int64_t results = g.batch * g.groups * result_channels_ * size[0] * size[1] * size[2];
-  asks_ = chunk_ == source_channels_ && cut_.groups == 1 && cut_.boxes.extent()[0] == 1 && results > kNearResults;
+  asks_ = IsOneSlab(cut_) && results > kNearResults;
   if (cut_.packed_once) {
     const int64_t panels = g.groups * AllPanels(), floats = panels * PanelFloats();
     const int64_t parts = CeilDiv(g.groups, cut_.groups) * AllPanels() * CeilDiv(source_channels_, chunk_);
@@ -189,15 +190,14 @@ DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_positions, const
   const double packed_bytes = weights * sizeof(float) * static_cast<double>(g.groups) / (dot_rate_ > 0 ? 2 : 1);
   cut.packed_once = boxes > 1 && weights > 0 && packed_bytes <= kMostPackedBytes;
   // A matrix unit takes as long for a few terms as for all that it takes at a time.
-  const int64_t least = panels_a_call_ > 1 ? Terms(kMatrixChannels) : 1;
+  const int64_t least = matrix_unit_ ? Terms(kMatrixChannels) : 1;
   const double terms = static_cast<double>(RoundUp(Terms(source_channels_), least));
   const double products = dot_rate_ > 0 ? 2 / dot_rate_ * terms : channels;
   const bool crowded = packing::CrowdASet(kernels::GatherTiles::kMostRows, weight_.result_stride);
   const double distance = packed_bytes <= kMostPackedBytes ? 0 : crowded ? kWorkACrowdedWeight : kWorkADistance;
   const double a_weight = kWorkAPackedWeight + distance;
   // Offsets along a row are one run where their pixels, and their weights, follow one another.
-  const bool joined = forward_ && panels_a_call_ == 1 && cut.groups == 1 && chunks == 1 && load_step_[2] == 1 &&
-                      g.dilation[2] == 1 && cut.boxes.extent()[0] == 1;
+  const bool joined = forward_ && !matrix_unit_ && IsOneSlab(cut) && load_step_[2] == 1 && g.dilation[2] == 1;
   const double runs =
       reach.products / std::max(1.0, positions * reach.covers) / static_cast<double>(joined ? g.kernel[2] : 1);
   cut.work = products_ * products * vectors / (cut.panels.vectors() == 1 ? kEfficiencyOfOne : kEfficiency) +

@@ -74,6 +74,10 @@ class DataStep : public Step {
   int64_t GroupsTogether(const packing::LanePanels& panels, int64_t groups) const;
   void ChooseClasses(const Geometry& geometry);
   void ChooseCut(const Geometry& geometry);
+  // Whether a job loads all source channels at once, of one image and group.
+  bool IsOneSlab(const Cut& cut) const {
+    return chunk_ == source_channels_ && cut.groups == 1 && cut.boxes.extent()[0] == 1;
+  }
   int64_t Terms(int64_t channels) const { return dot_rate_ > 0 ? base::CeilDiv(channels, int64_t{2}) : channels; }
   // Of weights that are packed once: a panel, and how many panels a group has.
   int64_t PanelFloats() const { return weight_.taps * Terms(source_channels_) * cut_.panels.panel_lanes(); }
@@ -88,6 +92,7 @@ class DataStep : public Step {
   bool forward_;
   Operand source_, result_;
   double dot_rate_ = 0;                                // 0: FP32 multiply-adds
+  bool matrix_unit_ = false;                           // by which dot products are made
   int64_t panels_a_call_ = 1;                          // of positions
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   packing::WeightView weight_;

@@ -14,10 +14,10 @@
 
 namespace canopy::conv::mirrored {
 
-// Whether there is such a convolution, with padding and not less than none before the first pixel. REQUIRES: one group.
+// Whether there is such a convolution, whose padding before the first pixel is not negative.
 bool HasMirror(const Geometry& geometry);
 
-// It, for what gives kBackwardData or kBackwardWeights. REQUIRES: HasMirror.
+// It, for what gives kBackwardData or kBackwardWeights. REQUIRES: HasMirror, one group.
 ConvProblem MirrorOf(const ConvProblem& problem);
 
 // What gives, of the mirror, the computation of the problem.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "conv/mirrored/mirror.h"
 #include "conv/mirrored/ways.h"
@@ -11,28 +12,23 @@ namespace {
 // Measured: where they are close, others are faster than what they are compared by says.
 constexpr double kOverhead = 1.1;
 
-// That of least work.
-const Way* BestWay(const ConvProblem& mirror, Computation computation) {
-  const Way* best = nullptr;
-  double least = 0;
-  for (const Way& way : kWays) {
-    if (way.computation != computation || !way.accepts(mirror, computation).empty()) continue;
-    plan::WorkspaceLedger tried;
-    const double work = way.make(mirror, computation, &tried)->Work();
-    if (best != nullptr && work >= least) continue;
-    best = &way;
-    least = work;
-  }
-  return best;
-}
-
 }  // namespace
 
-// A step of the mirror.
+// A step of the mirror: of the ways that accept it, that of least work.
 class MirroredStep : public Step {
  public:
-  MirroredStep(const ConvProblem& mirror, Computation computation, plan::WorkspaceLedger* ledger)
-      : way_(*BestWay(mirror, computation)), step_(way_.make(mirror, computation, ledger)) {}
+  MirroredStep(const ConvProblem& mirror, Computation computation, plan::WorkspaceLedger* ledger) {
+    const plan::WorkspaceLedger before = *ledger;
+    for (const Way& way : kWays) {
+      if (way.computation != computation || !way.accepts(mirror, computation).empty()) continue;
+      plan::WorkspaceLedger booked = before;
+      std::unique_ptr<Step> step = way.make(mirror, computation, &booked);
+      if (step_ != nullptr && step->Work() >= step_->Work()) continue;
+      name_ = way.name;
+      step_ = std::move(step);
+      *ledger = std::move(booked);
+    }
+  }
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override {
@@ -40,12 +36,12 @@ class MirroredStep : public Step {
   }
 
   std::string Describe() const override {
-    return std::string("by ") + way_.name + " with input and output exchanged: " + step_->Describe();
+    return std::string("by ") + name_ + " with input and output exchanged: " + step_->Describe();
   }
   double Work() const override { return kOverhead * step_->Work(); }
 
  private:
-  const Way& way_;
+  const char* name_ = nullptr;
   std::unique_ptr<Step> step_;
 };
 
