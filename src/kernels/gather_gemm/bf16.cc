@@ -2,6 +2,7 @@
 // With intrinsics: Highway 1.0 has no target with BF16 dot products.
 #include "kernels/gather_gemm/bf16.h"
 
+#include <atomic>
 #include <type_traits>
 #include <utility>
 

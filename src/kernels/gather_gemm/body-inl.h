@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include <atomic>
 #include <type_traits>
 #include <utility>
 

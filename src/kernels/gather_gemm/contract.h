@@ -48,11 +48,11 @@ struct GatherOperands {
   int64_t split = 0, end = 0, b_jump = 0, c_jump = 0;
   const float* added = nullptr;
   int64_t added_step = 0;
-  // Not in copying kernels: so many panels of rows one after another, each with a from a_panel elements on, c from
+  // Not in copying kernels: so many panels of rows one after another, each with a, b and c from a_panel, b_panel and
   // c_panel elements on, row_offsets of scattered rows and result_offsets from offsets_panel entries on, `added` from
   // its next rows on and `ahead` from ahead_panel bytes on. A call takes as long as some tens of terms, a further panel
-  // of the same call less than half of that.
-  int64_t panels = 1, a_panel = 0, c_panel = 0, offsets_panel = 0, ahead_panel = 0;
+  // of the same call less than half of that. Tiles of BF16 pairs take a b_panel of 0.
+  int64_t panels = 1, a_panel = 0, b_panel = 0, c_panel = 0, offsets_panel = 0, ahead_panel = 0;
   // What a later call reads, brought to the cache meanwhile. A hint: any address will do.
   const void* ahead = nullptr;
   // Adjacent rows: `asks` times after every kTermsAnAsk terms of a run, and after what is left of them, ahead_step

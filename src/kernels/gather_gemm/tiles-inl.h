@@ -49,6 +49,7 @@ class GatherSums {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         const V lanes = load(v);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each row
 #pragma GCC unroll 16
         for (int r = 0; r < kRows; ++r) AddProduct<kTied>(factors[r], lanes, &sums_[r][v]);
       }
@@ -190,7 +191,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
   for (int64_t panel = 0; panel < o.panels; ++panel) {
     GatherSums<Math, kRows, kVectors> sums;
     sums.Clear();
-    const float* a = o.a + panel * o.a_panel;
+    const float *a = o.a + panel * o.a_panel, *all_b = o.b + panel * o.b_panel;
     const int64_t* offsets = o.row_offsets + panel * o.offsets_panel;
     [[maybe_unused]] GatherAsking asking(o, panel);
     for (int64_t t = 0; t < o.run_count; ++t) {
@@ -198,7 +199,7 @@ void GatherScattered(const GatherOperands& o, bool accumulate) {
       const float* __restrict__ rows[kRows];
 #pragma GCC unroll 16
       for (int r = 0; r < kRows; ++r) rows[r] = a + run.a + offsets[r];
-      const float* __restrict__ b = o.b + run.b;
+      const float* __restrict__ b = all_b + run.b;
       for (int64_t i = 0; i < run.terms; ++i) {
         sums.Add([&rows, i](int r) { return rows[r] + i; }, [b](int v) { return Math::Load(b + v * Math::kLanes); });
         b += o.b_step;
@@ -222,7 +223,7 @@ void GatherScatteredColumn(const GatherOperands& o, bool accumulate) {
     [[maybe_unused]] GatherAsking asking(o, panel);
     for (int64_t t = 0; t < o.run_count; ++t) {
       const GatherRun run = o.runs[t];
-      const float* __restrict__ b = o.b + run.b;
+      const float* __restrict__ b = o.b + panel * o.b_panel + run.b;
       const int64_t end = run.a + run.terms;
       int64_t i = run.a;
       for (; i + kTermsAtOnce <= end; i += kTermsAtOnce) {
@@ -267,7 +268,7 @@ class GatherAdjacentTerms {
   }
 
   __attribute__((always_inline)) void AddRun(const GatherRun& run) {
-    const float *a = o_.a + panel_ * o_.a_panel + run.a, *b = o_.b + run.b;
+    const float *a = o_.a + panel_ * o_.a_panel + run.a, *b = o_.b + panel_ * o_.b_panel + run.b;
     int64_t left = run.terms;
     for (; left >= kTermsAnAsk; left -= kTermsAnAsk) {
       if constexpr (Math::kFolds) {
