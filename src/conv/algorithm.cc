@@ -6,9 +6,11 @@ namespace canopy::conv {
 const Algorithm kAlgorithms[] = {
 #define CANOPY_ALGORITHM(name) {#name, false, false, &name::Accepts, &name::MakeStep},
 #define CANOPY_FAST_ALGORITHM(name) {#name, true, false, &name::Accepts, &name::MakeStep},
+#define CANOPY_FAST_JOINT_ALGORITHM(name) {#name, true, true, &name::Accepts, &name::MakeStep},
 #define CANOPY_JOINT_ALGORITHM(name) {#name, false, true, &name::Accepts, &name::MakeStep},
 #include "conv/algorithms.inc"
 #undef CANOPY_JOINT_ALGORITHM
+#undef CANOPY_FAST_JOINT_ALGORITHM
 #undef CANOPY_FAST_ALGORITHM
 #undef CANOPY_ALGORITHM
 };

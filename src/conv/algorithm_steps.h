@@ -17,7 +17,9 @@ namespace canopy::conv {
   }
 #define CANOPY_FAST_ALGORITHM(name) CANOPY_ALGORITHM(name)
 #define CANOPY_JOINT_ALGORITHM(name) CANOPY_ALGORITHM(name)
+#define CANOPY_FAST_JOINT_ALGORITHM(name) CANOPY_ALGORITHM(name)
 #include "conv/algorithms.inc"
+#undef CANOPY_FAST_JOINT_ALGORITHM
 #undef CANOPY_JOINT_ALGORITHM
 #undef CANOPY_FAST_ALGORITHM
 #undef CANOPY_ALGORITHM

@@ -33,7 +33,7 @@ constexpr double kTileWork = 20;
 constexpr double kSumWork = 2;     // of a tile's sum that is added to memory
 constexpr double kReduceWork = 8;  // of a sum's lanes
 constexpr double kBiasWork = 1;    // of a vector of a sheet
-constexpr double kOverhead = 1.05;
+constexpr double kOverhead = 1.12;
 
 }  // namespace
 

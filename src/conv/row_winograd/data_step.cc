@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conv/row_winograd/data_step.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/checked_math.h"
+#include "conv/packing/row_panels.h"
+#include "conv/packing/scratch.h"
+#include "conv/row_winograd/row_reader.h"
+#include "conv/streams.h"
+#include "conv/work.h"
+#include "exec/pool.h"
+#include "kernels/winograd/contract.h"
+
+namespace canopy::conv::row_winograd {
+namespace {
+
+using base::CeilDiv;
+using base::RoundUp;
+using kernels::kWinogradLanes;
+using kernels::kWinogradPoints;
+
+constexpr int64_t kMostChunk = 8;         // sources: sums stay short
+constexpr int64_t kNearFloats = 7 << 10;  // of windows and results: most of an L1
+constexpr int64_t kLeastPositions = 100;  // where that leaves fewer, they lie in the L2
+constexpr int64_t kMostPositions = 240;
+constexpr int64_t kEnoughJobs = 32;
+
+// In units of Step::Work.
+constexpr double kWorkAWindowVector = 34;  // transforming six rows: as many stores, which wait for one another
+constexpr double kWorkAResultVector = 34;  // and back
+constexpr double kWorkAFarVector = 12;     // more a vector of memory
+constexpr double kWorkAConvertedVector = 5;
+constexpr double kWorkASegment = 40;
+constexpr double kWorkATile = 15;           // of the product, a point
+constexpr double kWorkAStoredVector = 1.5;  // of its results
+constexpr double kWorkAWeight = 3;
+constexpr double kProductWork = 1.3;  // of a multiply-add, for most vectors of windows straddle lines
+constexpr double kOverhead = 1.15;
+
+// An odd number of lines keeps channels apart in the sets of the L1.
+int64_t Apart(int64_t floats) { return RoundUp(floats, 2 * kWinogradLanes) + kWinogradLanes; }
+
+}  // namespace
+
+DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
+    : forward_(computation == kForward), direct_(problem, computation, ledger) {
+  const Geometry& g = problem.geometry;
+  source_ = forward_ ? problem.input : problem.output;
+  result_ = forward_ ? problem.output_result : problem.input_result;
+  source_size_ = forward_ ? g.input_size : g.output_size;
+  result_size_ = forward_ ? g.output_size : g.input_size;
+  source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
+  result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
+  sources_ = source_channels_ * g.kernel[0];
+  taps_ = static_cast<int>(g.kernel[1]);
+  tile_ = kWinogradPoints + 1 - taps_;
+  depths_ = AxisShifts(g, 0, forward_);
+  rows_ = AxisShifts(g, 1, forward_);
+  columns_ = AxisShifts(g, 2, forward_);
+  lines_ = Lines(g.batch, result_size_, source_size_[2], tile_, columns_);
+  Cut(g.groups);
+  const int64_t floats = static_cast<int64_t>(sizeof(float));
+  packed_handle_ = ledger->Book("packed weights", g.groups * kWinogradPoints * group_weights() * floats);
+  found_handle_ = ledger->Book("flag", static_cast<int64_t>(sizeof(std::atomic<int>)));
+  int64_t scratch_bytes = 0;
+  ScratchAt(nullptr, &scratch_bytes);
+  scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
+  work_ = CountWork(problem);
+}
+
+int64_t DataStep::group_weights() const { return RoundUp(result_channels_ * weights(), kWinogradLanes); }
+
+void DataStep::Cut(int64_t groups) {
+  chunk_ = base::PartSize(sources_, kMostChunk);
+  const int64_t near = kNearFloats / (kWinogradPoints * (chunk_ + result_channels_));
+  lines_.Cut(near >= kLeastPositions ? near : kMostPositions);
+  const int64_t lines = lines_.count();
+  job_lines_ = std::clamp<int64_t>(lines * groups / kEnoughJobs, 1, std::max<int64_t>(1, lines));
+  tiles_ = kernels::AllGatherTiles();
+  vectors_ = tiles_.count;
+  for (int vectors = vectors_ - 1; vectors > 0; --vectors) {
+    if (TileWork(vectors) < TileWork(vectors_)) vectors_ = vectors;
+  }
+  // Whole vectors are written from the last pixels on, and read from the last positions on.
+  window_floats_ = Apart(lines_.left() + lines_.MostFloats() + lines_.right() + kWinogradLanes);
+  result_floats_ = Apart(lines_.MostFloats());
+}
+
+// Per vector of positions and term, for tiles of so many vectors.
+double DataStep::TileWork(int vectors) const {
+  const packing::RowPanels panels(result_channels_, tiles_.tiles[vectors - 1].most_rows);
+  const double height = static_cast<double>(panels.rows(0)), width = vectors;
+  // Two loads are two multiply-adds' time; those of windows mostly straddle lines, and count twice.
+  return static_cast<double>(panels.count()) * std::max(height * width, height + 2 * width) / width;
+}
+
+double DataStep::CountWork(const ConvProblem& problem) const {
+  const Geometry& g = problem.geometry;
+  const double lanes = static_cast<double>(tiles_.vector_lanes);
+  const auto vectors = [&](int64_t floats) { return static_cast<double>(CeilDiv(floats, int64_t{kWinogradLanes})); };
+  const bool far = OutgrowsCaches(problem, forward_ ? kForward : kBackwardData);
+  // Of a vector of the rows of a tile, of which so many are converted.
+  const auto memory = [&](const Operand& operand, int rows) {
+    return (far ? tile_ * kWorkAFarVector : 0) + (problem.IsPlain(operand) ? 0 : rows * kWorkAConvertedVector);
+  };
+  const double segments = static_cast<double>(lines_.segments()), lines = static_cast<double>(lines_.count());
+  const double sources = static_cast<double>(sources_), results = static_cast<double>(result_channels_);
+  double work =
+      segments *
+      (sources * (vectors(source_size_[2]) * (kWorkAWindowVector + memory(source_, kWinogradPoints)) + kWorkASegment) +
+       results * (vectors(result_size_[2]) * (kWorkAResultVector + memory(result_, tile_)) + kWorkASegment));
+  const double line_vectors = static_cast<double>(CeilDiv(lines_.MostPositions(), int64_t{tiles_.vector_lanes}));
+  const double terms = static_cast<double>(weights()), chunks = static_cast<double>(CeilDiv(sources_, chunk_));
+  const double blocks = static_cast<double>(CeilDiv(static_cast<int64_t>(line_vectors), int64_t{vectors_}));
+  const packing::RowPanels panels(result_channels_, tiles_.tiles[vectors_ - 1].most_rows);
+  work += lines * kWinogradPoints *
+          (lanes / kWorkLanes * line_vectors *
+               (kProductWork * TileWork(vectors_) * terms + chunks * results * kWorkAStoredVector) +
+           chunks * blocks * static_cast<double>(panels.count()) * kWorkATile);
+  work += results * terms * taps_ * kWorkAWeight;
+  return kOverhead * work * static_cast<double>(g.groups);
+}
+
+DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
+  packing::Carver carver(at);
+  DataScratch scratch;
+  scratch.zeros = carver.Take<float>(source_size_[2]);
+  scratch.rows = carver.Take<float>(lines_.MostRows(kWinogradPoints) * std::max(source_size_[2], result_size_[2]));
+  scratch.windows = carver.Take<float>(kWinogradPoints * chunk_ * window_floats_);
+  scratch.results = carver.Take<float>(kWinogradPoints * result_channels_ * result_floats_);
+  scratch.kernels = carver.Take<float>(source_channels_ * result_channels_ * taps_ *
+                                       static_cast<int64_t>(depths_.shifts.size() * columns_.shifts.size()));
+  scratch.tile = carver.Take<float>(taps_ * group_weights());
+  scratch.segments = carver.Take<SegmentRun>(lines_.most_runs());
+  scratch.runs = carver.Take<kernels::GatherRun>(static_cast<int64_t>(columns_.shifts.size()));
+  scratch.row_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.cleared = carver.Take<int>(1);
+  if (bytes != nullptr) *bytes = carver.used();
+  return scratch;
+}
+
+std::string DataStep::Describe() const {
+  return "tiles of " + std::to_string(tile_) + " rows, " + std::to_string(lines_.count()) + " lines of " +
+         std::to_string(lines_.MostPositions()) + " positions, chunks of " + std::to_string(chunk_) + " of " +
+         std::to_string(sources_) + " sources";
+}
+
+}  // namespace canopy::conv::row_winograd
