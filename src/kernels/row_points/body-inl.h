@@ -78,16 +78,24 @@ bool ToRows(const PointsToRows& call) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(WinogradTag()));
   const int64_t step = call.step, whole = call.count / kLanes * kLanes;
   const size_t rest = static_cast<size_t>(call.count - whole);
+  const int64_t* const terms = call.terms;
+  const int64_t term_count = call.term_count;
   const WinogradVec added = hn::Set(d, call.added), zero = hn::Zero(d);
   WinogradVec spoilt = zero;  // by what is not finite: 0 times it is a NaN
   for (int64_t t = 0; t < call.tiles; ++t) {
     Element* rows[Law::kTo];
     FindRows<Law::kTo, Element>(call, call.row + t * call.tile_rows, static_cast<Element*>(call.plane), nullptr, rows);
-    const float* HWY_RESTRICT points = call.points + t * call.pitch;
+    const float* points = call.points + t * call.pitch;
     const auto transform = [&](const auto& load, const auto& store, int64_t i) HWY_ATTR {
       WinogradVec from[Law::kFrom], to[Law::kTo];
+      const float* at = points + terms[0] + i;
 #pragma GCC unroll 6
-      for (int p = 0; p < Law::kFrom; ++p) from[p] = load(points + p * step + i);
+      for (int p = 0; p < Law::kFrom; ++p) from[p] = load(at + p * step);
+      for (int64_t k = 1; k < term_count; ++k) {
+        at = points + terms[k] + i;
+#pragma GCC unroll 6
+        for (int p = 0; p < Law::kFrom; ++p) from[p] = hn::Add(from[p], load(at + p * step));
+      }
       std::atomic_signal_fence(std::memory_order_seq_cst);  // likewise
       Law::Apply(from, to);
 #pragma GCC unroll 5

@@ -103,7 +103,10 @@ void ExpectCorrelation(Form form, int64_t taps, int64_t count, int64_t pitch) {
     Elements to(written, std::vector<float>(kHeight * kRowStep, kUntouched));
     PointsToRows back{};
     static_cast<PointRows&>(back) = call;
+    const int64_t term = 0;
     back.points = windows.numbers.data();
+    back.terms = &term;
+    back.term_count = 1;
     back.added = 0.5f;
     back.plane = to.data();
     EXPECT_TRUE(kernels.results[taps][static_cast<int>(written)](back));
@@ -154,7 +157,10 @@ TEST_P(RowPointsTest, TellWhatIsNotFinite) {
         std::fill(points.numbers.begin(), points.numbers.end(), 1.0f);
         points.numbers[point * points.step + i] = bad;
         std::vector<float> to(kHeight * kRowStep);
+        const int64_t term = 0;
         PointsToRows call{};
+        call.terms = &term;
+        call.term_count = 1;
         call.row = 4;
         call.height = kHeight;
         call.row_step = kRowStep;
@@ -167,6 +173,96 @@ TEST_P(RowPointsTest, TellWhatIsNotFinite) {
         call.plane = to.data();
         EXPECT_EQ(RowPoints().results[3][static_cast<int>(Form::kFloat32)](call), i % pitch >= count)
             << point << ' ' << i;
+      }
+    }
+  }
+}
+
+// Three lines, shifted.
+TEST_P(RowPointsTest, AddTermsBeforeTheyTransform) {
+  const ScopedTarget scoped(GetParam());
+  const int64_t count = 37, step = 200, terms[] = {3, 66, 131};
+  const std::vector<float> lines = RandomFloats(static_cast<size_t>(kWinogradPoints * step), 3);
+  std::vector<float> sums(static_cast<size_t>(kWinogradPoints * step), 0), rows[2];
+  for (int64_t p = 0; p < kWinogradPoints; ++p) {
+    for (int64_t i = 0; i < count; ++i) {
+      const float* line = lines.data() + p * step + i;
+      sums[p * step + i] = line[terms[0]] + line[terms[1]] + line[terms[2]];
+    }
+  }
+  const int64_t none = 0;
+  for (int i = 0; i < 2; ++i) {
+    rows[i].assign(kHeight * kRowStep, kUntouched);
+    PointsToRows call{};
+    call.height = kHeight;
+    call.row_step = kRowStep;
+    call.tiles = 1;
+    call.tile_rows = 4;
+    call.count = count;
+    call.pitch = count;
+    call.step = step;
+    call.points = i == 0 ? lines.data() : sums.data();
+    call.terms = i == 0 ? terms : &none;
+    call.term_count = i == 0 ? 3 : 1;
+    call.plane = rows[i].data();
+    EXPECT_TRUE(RowPoints().results[3][static_cast<int>(Form::kFloat32)](call));
+  }
+  EXPECT_EQ(rows[0], rows[1]);
+}
+
+// Rows of products of windows made on the way, beside those of windows that are made first, in double.
+TEST_P(RowPointsTest, MultiplyWindowsOnTheWay) {
+  const ScopedTarget scoped(GetParam());
+  const RowProductsKernels& kernels = AllRowProducts();
+  constexpr int kSources = 5;
+  ASSERT_GE(kernels.most_rows, 3);
+  for (const Form form : {Form::kFloat32, Form::kFloat16, Form::kBFloat16}) {
+    for (int rows = 1; rows <= kernels.most_rows; ++rows) {
+      for (const int64_t count : {int64_t{5}, int64_t{16}, int64_t{37}}) {
+        const int64_t pitch = count + 3, line = kTiles * pitch + kSlack, step = rows * line;
+        std::vector<Plane> planes;
+        for (uint32_t s = 0; s < kSources; ++s) planes.emplace_back(form, 10 + s);
+        const int64_t weights_step = kSources * rows + 1;
+        const std::vector<float> weights = RandomFloats(static_cast<size_t>(kWinogradPoints * weights_step), 4);
+        std::vector<ProductSource> sources;
+        for (int s = 0; s < kSources; ++s) {
+          sources.push_back({planes[static_cast<size_t>(s)].elements.data(), weights.data() + s * rows});
+        }
+        std::vector<double> expected(static_cast<size_t>(kWinogradPoints * step), 0);
+        const std::vector<float> zeros(kRowStep, 0);
+        for (int s = 0; s < kSources; ++s) {
+          Points points(pitch);
+          RowPoints().windows[static_cast<int>(form)](
+              CallFor(planes[static_cast<size_t>(s)], zeros, 4, count, pitch, &points));
+          for (int64_t i = 0; i < kWinogradPoints * step; ++i) {
+            const int64_t p = i / step, r = i % step / line, at = i % line;
+            if (at >= kTiles * pitch || at % pitch >= count) continue;
+            expected[i] += static_cast<double>(weights[p * weights_step + s * rows + r]) *
+                           static_cast<double>(points.numbers[p * points.step + at]);
+          }
+        }
+        std::vector<float> results(static_cast<size_t>(kWinogradPoints * step), 0);
+        RowProducts call{};
+        static_cast<PointRows&>(call) = [&] {
+          Points points(pitch);
+          return PointRows(CallFor(planes[0], zeros, 4, count, pitch, &points));
+        }();
+        call.step = step;
+        call.sources = sources.data();
+        call.source_count = 2;
+        call.weights_step = weights_step;
+        call.results = results.data();
+        call.result_row = line;
+        kernels.products[rows][static_cast<int>(form)](call);
+        call.sources += 2;
+        call.source_count = kSources - 2;
+        call.accumulate = true;
+        kernels.products[rows][static_cast<int>(form)](call);
+        for (int64_t i = 0; i < kWinogradPoints * step; ++i) {
+          // Five products of weights below 1 and numbers below 10.
+          EXPECT_NEAR(results[i], expected[i], 2e-5) << i;
+        }
+        if (HasFailure()) return;
       }
     }
   }
