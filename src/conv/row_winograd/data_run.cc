@@ -67,7 +67,8 @@ class DataRun {
 
   DataScratch ScratchOf(int worker) const { return s_.ScratchAt(scratch_.Of(worker), nullptr); }
 
-  // packed[point][result channel][kernel column][source], a source being a channel and a kernel depth.
+  // packed[point][kernel column][source][result channel], a source being a channel and a kernel depth; or, of columns
+  // that are apart, packed[point][source][result channel][kernel column].
   void PackGroup(int64_t group, const DataScratch& scratch) const {
     const Geometry& g = p_.geometry;
     const int64_t outputs = g.group_output_channels(), inputs = g.group_input_channels(), taps = g.taps();
@@ -89,11 +90,15 @@ class DataRun {
     const Extent3& size = p_.geometry.kernel;
     for (int64_t d = 0; d < size[0]; ++d) {
       for (int64_t h = 0; h < size[1]; ++h) {
-        float* to = tile + (s_.forward_ ? h : size[1] - 1 - h) * s_.group_weights() + result * s_.weights() +
-                    source * size[0] + d;
-        for (int64_t w = 0; w < size[2]; ++w) to[w * s_.sources_] = *kernel++;
+        float* to = tile + (s_.forward_ ? h : size[1] - 1 - h) * s_.group_weights();
+        for (int64_t w = 0; w < size[2]; ++w) to[WeightAt(source * size[0] + d, result, w)] = *kernel++;
       }
     }
+  }
+
+  int64_t WeightAt(int64_t source, int64_t result, int64_t column) const {
+    return s_.apart_ ? (source * s_.result_channels_ + result) * s_.kernel_columns() + column
+                     : (column * s_.sources_ + source) * s_.result_channels_ + result;
   }
 
   void Job(int64_t group, int64_t first, int64_t end, const DataScratch& scratch) const {
@@ -102,8 +107,14 @@ class DataRun {
     for (int64_t line = first; line < end; ++line) {
       for (int64_t c = 0; c < s_.sources_; c += s_.chunk_) {
         const Chunk chunk{group, c, std::min(s_.chunk_, s_.sources_ - c)};
-        Load(chunk, {scratch.segments, static_cast<size_t>(runs)}, scratch);
-        Multiply(chunk, s_.lines_.PositionsOf(line), WantedAfter(chunk, line, end, *scratch.segments), scratch);
+        const std::span<const SegmentRun> all(scratch.segments, static_cast<size_t>(runs));
+        if (s_.apart_) {
+          MultiplyRows(chunk, all, scratch);
+        } else {
+          Load(chunk, all, scratch);
+          const Wanted wanted[] = {WantedAfter(chunk, line, end, all.front()), WantedFor(group, line, all.front())};
+          Multiply(chunk, s_.lines_.PositionsOf(line), wanted, scratch);
+        }
       }
       Store(group, {scratch.segments, static_cast<size_t>(runs)}, scratch);
       if (line + 1 < end) runs = s_.lines_.ListRuns(line + 1, scratch.segments);
@@ -115,10 +126,43 @@ class DataRun {
     if (*scratch.cleared != 0) return;
     *scratch.cleared = 1;
     std::fill_n(scratch.zeros, s_.source_size_[2], 0.0f);
-    std::fill_n(scratch.windows, kWinogradPoints * s_.chunk_ * s_.window_floats_, 0.0f);
-    for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) {
-      scratch.row_offsets[r] = r * s_.weights();
-      scratch.result_offsets[r] = r * s_.result_floats_;
+    float* const lines = s_.apart_ ? scratch.results : scratch.windows;
+    std::fill_n(lines, kWinogradPoints * (s_.apart_ ? s_.product_rows_ : s_.chunk_) * s_.window_floats_, 0.0f);
+    for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) scratch.result_offsets[r] = r * s_.result_floats_;
+    for (int64_t k = 0; k < s_.kernel_columns(); ++k) {
+      scratch.terms[k] =
+          s_.apart_ ? k * s_.result_floats_ + s_.lines_.left() + s_.columns_.shifts[static_cast<size_t>(k)] : 0;
+    }
+  }
+
+  // Adds the terms of a chunk whose windows are made on the way.
+  void MultiplyRows(const Chunk& chunk, std::span<const SegmentRun> runs, const DataScratch& scratch) const {
+    const int64_t depths = static_cast<int64_t>(s_.depths_.shifts.size());
+    const float* const packed = packed_ + chunk.group * kWinogradPoints * s_.group_weights();
+    kernels::RowProducts call{};
+    call.height = s_.source_size_[1];
+    call.row_step = s_.source_.strides[3];
+    call.tile_rows = s_.tile_;
+    call.count = s_.source_size_[2];
+    call.pitch = s_.lines_.pitch();
+    call.step = s_.product_rows_ * s_.result_floats_;
+    call.sources = scratch.sources;
+    call.weights_step = s_.group_weights();
+    call.result_row = s_.result_floats_;
+    call.accumulate = chunk.first > 0;
+    for (const SegmentRun& run : runs) {
+      call.source_count = 0;
+      for (int64_t i = chunk.first; i < chunk.first + chunk.sources; ++i) {
+        const int64_t depth = run.depth + s_.depths_.shifts[static_cast<size_t>(i % depths)];
+        if (depth < 0 || depth >= s_.source_size_[0]) continue;
+        const int64_t channel = chunk.group * s_.source_channels_ + i / depths;
+        scratch.sources[call.source_count++] = {source_.Address(run.image, channel, depth, 0),
+                                                packed + i * s_.product_rows_};
+      }
+      call.row = run.row + s_.rows_.least();
+      call.tiles = run.tiles;
+      call.results = scratch.results + s_.lines_.left() + run.position;
+      kernels::AllRowProducts().products[s_.product_rows_][static_cast<int>(source_.form())](call);
     }
   }
 
@@ -142,57 +186,68 @@ class DataRun {
     }
   }
 
-  // The next chunk of a line that begins with `run`, or the rows behind these.
+  // The rows of the next chunk: of a line that begins with `run`, or behind these.
   Wanted WantedAfter(const Chunk& chunk, int64_t line, int64_t end, const SegmentRun& run) const {
     const int64_t depths = static_cast<int64_t>(s_.depths_.shifts.size());
-    int64_t next = chunk.first + chunk.sources, rows = s_.lines_.SegmentsOf(line) * s_.tile_, row = run.row;
+    const int64_t rows = s_.lines_.SegmentsOf(line) * s_.tile_;
+    int64_t next = chunk.first + chunk.sources, row = run.row;
     if (next >= s_.sources_) {
       next = 0;
       if (line + 1 < end) row += rows;
     }
-    rows = std::max<int64_t>(1, std::min(rows, s_.source_size_[1] - run.row));
-    const int64_t channels = std::max<int64_t>(1, std::min(s_.chunk_, s_.sources_ - next) / depths);
     const int64_t channel = chunk.group * s_.source_channels_ + next / depths;
+    const int64_t channels = std::max<int64_t>(1, std::min(s_.chunk_, s_.sources_ - next) / depths);
     return {source_.Address(run.image, channel, run.depth, row), channels, source_.channel_bytes(),
             rows * source_.row_bytes()};
   }
 
-  // Adds a chunk's terms at all points.
-  void Multiply(const Chunk& chunk, int64_t positions, const Wanted& wanted, const DataScratch& scratch) const {
-    const int64_t columns = static_cast<int64_t>(s_.columns_.shifts.size()), weights = s_.weights();
-    for (int64_t k = 0; k < columns; ++k) {
-      scratch.runs[k] = {k * s_.sources_ + chunk.first, s_.lines_.left() + s_.columns_.shifts[static_cast<size_t>(k)],
-                         chunk.sources};
+  // Where a line's results are written.
+  Wanted WantedFor(int64_t group, int64_t line, const SegmentRun& run) const {
+    const int64_t element = numerics::ElementBytes(s_.result_.dtype), row = s_.result_.strides[3];
+    const int64_t plane = result_planes_.PlaneAt(run.image, group * s_.result_channels_, run.depth);
+    return {result_planes_.Address(plane + run.row * row), s_.result_channels_, s_.result_.strides[1] * element,
+            s_.lines_.SegmentsOf(line) * s_.tile_ * row * element};
+  }
+
+  // Adds a chunk's terms at all points. Calls ask memory for the rows of each kind that is wanted, in turns: at every
+  // point for one channel's.
+  void Multiply(const Chunk& chunk, int64_t positions, const Wanted (&wanted)[2], const DataScratch& scratch) const {
+    const int64_t runs = s_.kernel_columns(), step = s_.product_rows_;
+    for (int64_t k = 0; k < runs; ++k) {
+      scratch.runs[k] = {(k * s_.sources_ + chunk.first) * step,
+                         s_.lines_.left() + s_.columns_.shifts[static_cast<size_t>(k)], chunk.sources};
     }
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
-    operands.run_count = columns;
-    operands.row_offsets = scratch.row_offsets;
+    operands.run_count = runs;
     operands.result_offsets = scratch.result_offsets;
+    operands.a_step = step;
     operands.b_step = s_.window_floats_;
     operands.panels = kWinogradPoints;
     operands.a_panel = s_.group_weights();
     operands.b_panel = s_.chunk_ * s_.window_floats_;
-    operands.c_panel = s_.result_channels_ * s_.result_floats_;
+    operands.c_panel = s_.product_rows_ * s_.result_floats_;
+    operands.ahead_step = s_.vectors_ * kernels::kMemoryLine;
     const int64_t lanes = s_.tiles_.vector_lanes, vectors = base::CeilDiv(positions, lanes);
-    const int64_t blocks = base::CeilDiv(vectors, int64_t{s_.vectors_});
-    const packing::RowPanels panels(s_.result_channels_, s_.tiles_.tiles[s_.vectors_ - 1].most_rows);
-    const float* packed = packed_ + chunk.group * kWinogradPoints * s_.group_weights();
-    // Every call asks for some channels' rows, a part of them at each point.
-    const int64_t share = base::CeilDiv(wanted.channels, blocks * panels.count());
-    operands.ahead_panel = wanted.bytes / kWinogradPoints;
-    packing::AskForStretches(wanted.first, share, operands.ahead_panel, wanted.channel_bytes, &operands);
-    int64_t vector = 0, asked = 0;
+    const int64_t blocks = base::CeilDiv(vectors, int64_t{s_.vectors_}), least = vectors / blocks;
+    const int64_t asked = runs * packing::AskTimes(chunk.sources) * operands.ahead_step;  // of a channel, for each ask
+    const int64_t asks[] = {base::CeilDiv(wanted[0].bytes, asked), base::CeilDiv(wanted[1].bytes, asked)};
+    const packing::RowPanels panels(s_.product_rows_, s_.tiles_.tiles[s_.vectors_ - 1].most_rows);
+    const float* const packed = packed_ + chunk.group * kWinogradPoints * s_.group_weights();
+    int64_t vector = 0, channels[] = {0, 0}, turn = 0;
     for (int64_t block = 0; block < blocks; ++block) {
-      const int64_t width = (vectors - vector + blocks - block - 1) / (blocks - block);
+      const int64_t width = least + (block < vectors - blocks * least ? 1 : 0);
       const kernels::GatherTiles& tiles = s_.tiles_.tiles[width - 1];
       operands.b = scratch.windows + vector * lanes;
-      for (int64_t p = 0; p < panels.count(); ++p) {
-        operands.a = packed + panels.first(p) * weights;
+      for (int64_t p = 0; p < panels.count(); ++p, turn ^= 1) {
+        operands.a = packed + panels.first(p);
         operands.c = scratch.results + panels.first(p) * s_.result_floats_ + vector * lanes;
-        operands.ahead = wanted.first + asked * wanted.channel_bytes;
-        asked = std::min(asked + share, wanted.channels - share);
-        tiles.scattered_ahead[panels.rows(p)](operands, chunk.first > 0);
+        int64_t& channel = channels[turn];
+        operands.asks = channel < wanted[turn].channels ? asks[turn] : 0;
+        operands.ahead = wanted[turn].first + channel * wanted[turn].channel_bytes;
+        operands.ahead_panel = wanted[turn].channel_bytes;
+        channel += kWinogradPoints;
+        tiles.adjacent[panels.rows(p)](operands, chunk.first > 0);
       }
       vector += width;
     }
@@ -208,8 +263,10 @@ class DataRun {
     kernels::PointsToRows call{};
     call.tile_rows = s_.tile_;
     call.pitch = s_.lines_.pitch();
-    call.step = s_.result_channels_ * s_.result_floats_;
+    call.step = s_.product_rows_ * s_.result_floats_;
     call.count = columns;
+    call.terms = scratch.terms;
+    call.term_count = s_.apart_ ? s_.kernel_columns() : 1;
     bool finite = true;
     for (int64_t r = 0; r < s_.result_channels_; ++r) {
       const int64_t channel = group * s_.result_channels_ + r;
@@ -218,7 +275,7 @@ class DataRun {
         const int64_t plane = result_planes_.PlaneAt(run.image, channel, run.depth);
         const int64_t end = std::min(s_.result_size_[1], run.row + run.tiles * s_.tile_);
         call.tiles = run.tiles;
-        call.points = scratch.results + r * s_.result_floats_ + run.position;
+        call.points = scratch.results + r * call.term_count * s_.result_floats_ + run.position;
         call.row = direct ? run.row : 0;
         call.height = end - run.row + call.row;
         call.row_step = direct ? strides[3] : columns;

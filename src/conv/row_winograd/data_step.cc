@@ -21,7 +21,9 @@ using base::RoundUp;
 using kernels::kWinogradLanes;
 using kernels::kWinogradPoints;
 
-constexpr int64_t kMostChunk = 8;         // sources: sums stay short
+constexpr int64_t kMostChunk = 8;   // sources: sums stay short
+constexpr int64_t kMostApart = 32;  // with kernel columns apart
+constexpr int64_t kLeastApart = 8;
 constexpr int64_t kNearFloats = 7 << 10;  // of windows and results: most of an L1
 constexpr int64_t kLeastPositions = 100;  // where that leaves fewer, they lie in the L2
 constexpr int64_t kMostPositions = 240;
@@ -31,13 +33,19 @@ constexpr int64_t kEnoughJobs = 32;
 constexpr double kWorkAWindowVector = 34;  // transforming six rows: as many stores, which wait for one another
 constexpr double kWorkAResultVector = 34;  // and back
 constexpr double kWorkAFarVector = 12;     // more a vector of memory
-constexpr double kWorkAConvertedVector = 5;
+constexpr double kWorkAnAskedVector = 3;   // where it is asked for row by row
+constexpr double kWorkAConvertedVector = 7;
 constexpr double kWorkASegment = 40;
+constexpr double kWorkALoad = 0.1;
 constexpr double kWorkATile = 15;           // of the product, a point
 constexpr double kWorkAStoredVector = 1.5;  // of its results
 constexpr double kWorkAWeight = 3;
+constexpr double kWorkARun = 4000;         // zeros where no window is, and setting up
+constexpr double kWorkAShiftedVector = 4;  // storing what is apart, and adding it up
+constexpr double kWorkAWindow = 36;        // one that is made where it is multiplied, with waiting for its rows
+constexpr double kApartWork = 1.1;
 constexpr double kProductWork = 1.3;  // of a multiply-add, for most vectors of windows straddle lines
-constexpr double kOverhead = 1.15;
+constexpr double kOverhead = 1.05;
 
 // An odd number of lines keeps channels apart in the sets of the L1.
 int64_t Apart(int64_t floats) { return RoundUp(floats, 2 * kWinogradLanes) + kWinogradLanes; }
@@ -60,6 +68,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   rows_ = AxisShifts(g, 1, forward_);
   columns_ = AxisShifts(g, 2, forward_);
   lines_ = Lines(g.batch, result_size_, source_size_[2], tile_, columns_);
+  tiles_ = kernels::AllGatherTiles();
+  apart_ = result_channels_ * kernel_columns() <= kernels::AllRowProducts().most_rows && Multiplies(problem);
+  product_rows_ = result_channels_ * (apart_ ? kernel_columns() : 1);
   Cut(g.groups);
   const int64_t floats = static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", g.groups * kWinogradPoints * group_weights() * floats);
@@ -72,55 +83,74 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 
 int64_t DataStep::group_weights() const { return RoundUp(result_channels_ * weights(), kWinogradLanes); }
 
+// Whether windows may be made in registers, of sources enough to be worth it: what rounds them takes long, and is done
+// once each otherwise.
+bool DataStep::Multiplies(const ConvProblem& problem) const {
+  return sources_ >= kLeastApart && problem.rule.input_rounding == numerics::InputRounding::kNone &&
+         kernels::convert::FormRead(source_.dtype, problem.rule) != kernels::convert::Form::kOther;
+}
+
 void DataStep::Cut(int64_t groups) {
-  chunk_ = base::PartSize(sources_, kMostChunk);
-  const int64_t near = kNearFloats / (kWinogradPoints * (chunk_ + result_channels_));
+  chunk_ = base::PartSize(sources_, apart_ ? kMostApart : kMostChunk);
+  const int64_t near = kNearFloats / (kWinogradPoints * (apart_ ? product_rows_ : chunk_ + product_rows_));
   lines_.Cut(near >= kLeastPositions ? near : kMostPositions);
   const int64_t lines = lines_.count();
   job_lines_ = std::clamp<int64_t>(lines * groups / kEnoughJobs, 1, std::max<int64_t>(1, lines));
-  tiles_ = kernels::AllGatherTiles();
   vectors_ = tiles_.count;
   for (int vectors = vectors_ - 1; vectors > 0; --vectors) {
     if (TileWork(vectors) < TileWork(vectors_)) vectors_ = vectors;
   }
   // Whole vectors are written from the last pixels on, and read from the last positions on.
   window_floats_ = Apart(lines_.left() + lines_.MostFloats() + lines_.right() + kWinogradLanes);
-  result_floats_ = Apart(lines_.MostFloats());
+  result_floats_ = apart_ ? window_floats_ : Apart(lines_.MostFloats());
 }
 
 // Per vector of positions and term, for tiles of so many vectors.
 double DataStep::TileWork(int vectors) const {
-  const packing::RowPanels panels(result_channels_, tiles_.tiles[vectors - 1].most_rows);
+  const packing::RowPanels panels(product_rows_, tiles_.tiles[vectors - 1].most_rows);
   const double height = static_cast<double>(panels.rows(0)), width = vectors;
   // Two loads are two multiply-adds' time; those of windows mostly straddle lines, and count twice.
-  return static_cast<double>(panels.count()) * std::max(height * width, height + 2 * width) / width;
+  const double loads = height + 2 * width;
+  return static_cast<double>(panels.count()) * (std::max(kProductWork * height * width, loads) + kWorkALoad * loads) /
+         width;
+}
+
+// Of all points of a line, with the windows.
+double DataStep::LineWork() const {
+  const double chunks = static_cast<double>(CeilDiv(sources_, chunk_)), rows = static_cast<double>(product_rows_);
+  const double lanes = static_cast<double>(tiles_.vector_lanes) / kWorkLanes;
+  const int64_t vectors = CeilDiv(lines_.MostPositions(), int64_t{tiles_.vector_lanes});
+  if (apart_) {
+    const double source = kWinogradPoints * rows + kWorkAWindow;
+    return lanes * static_cast<double>(vectors) * kApartWork *
+           (source * static_cast<double>(sources_) + chunks * kWinogradPoints * rows * kWorkAShiftedVector);
+  }
+  const packing::RowPanels panels(product_rows_, tiles_.tiles[vectors_ - 1].most_rows);
+  const double blocks = static_cast<double>(CeilDiv(vectors, int64_t{vectors_}) * panels.count());
+  return kWinogradPoints *
+         (lanes * static_cast<double>(vectors) *
+              (TileWork(vectors_) * static_cast<double>(weights()) + chunks * rows * kWorkAStoredVector) +
+          chunks * blocks * kWorkATile);
 }
 
 double DataStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const double lanes = static_cast<double>(tiles_.vector_lanes);
   const auto vectors = [&](int64_t floats) { return static_cast<double>(CeilDiv(floats, int64_t{kWinogradLanes})); };
   const bool far = OutgrowsCaches(problem, forward_ ? kForward : kBackwardData);
   // Of a vector of the rows of a tile, of which so many are converted.
   const auto memory = [&](const Operand& operand, int rows) {
-    return (far ? tile_ * kWorkAFarVector : 0) + (problem.IsPlain(operand) ? 0 : rows * kWorkAConvertedVector);
+    return (far ? tile_ * (apart_ ? kWorkAnAskedVector : kWorkAFarVector) : 0) +
+           (problem.IsPlain(operand) ? 0 : rows * kWorkAConvertedVector);
   };
-  const double segments = static_cast<double>(lines_.segments()), lines = static_cast<double>(lines_.count());
+  const double segments = static_cast<double>(lines_.segments());
   const double sources = static_cast<double>(sources_), results = static_cast<double>(result_channels_);
+  const double window = (apart_ ? 0 : kWorkAWindowVector) + memory(source_, kWinogradPoints);
   double work =
-      segments *
-      (sources * (vectors(source_size_[2]) * (kWorkAWindowVector + memory(source_, kWinogradPoints)) + kWorkASegment) +
-       results * (vectors(result_size_[2]) * (kWorkAResultVector + memory(result_, tile_)) + kWorkASegment));
-  const double line_vectors = static_cast<double>(CeilDiv(lines_.MostPositions(), int64_t{tiles_.vector_lanes}));
-  const double terms = static_cast<double>(weights()), chunks = static_cast<double>(CeilDiv(sources_, chunk_));
-  const double blocks = static_cast<double>(CeilDiv(static_cast<int64_t>(line_vectors), int64_t{vectors_}));
-  const packing::RowPanels panels(result_channels_, tiles_.tiles[vectors_ - 1].most_rows);
-  work += lines * kWinogradPoints *
-          (lanes / kWorkLanes * line_vectors *
-               (kProductWork * TileWork(vectors_) * terms + chunks * results * kWorkAStoredVector) +
-           chunks * blocks * static_cast<double>(panels.count()) * kWorkATile);
-  work += results * terms * taps_ * kWorkAWeight;
-  return kOverhead * work * static_cast<double>(g.groups);
+      segments * (sources * (vectors(source_size_[2]) * window + kWorkASegment) +
+                  results * (vectors(result_size_[2]) * (kWorkAResultVector + memory(result_, tile_)) + kWorkASegment));
+  work += static_cast<double>(lines_.count()) * LineWork();
+  work += results * static_cast<double>(weights() * taps_) * kWorkAWeight;
+  return kOverhead * work * static_cast<double>(g.groups) + kWorkARun;
 }
 
 DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
@@ -128,15 +158,16 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   DataScratch scratch;
   scratch.zeros = carver.Take<float>(source_size_[2]);
   scratch.rows = carver.Take<float>(lines_.MostRows(kWinogradPoints) * std::max(source_size_[2], result_size_[2]));
-  scratch.windows = carver.Take<float>(kWinogradPoints * chunk_ * window_floats_);
-  scratch.results = carver.Take<float>(kWinogradPoints * result_channels_ * result_floats_);
-  scratch.kernels = carver.Take<float>(source_channels_ * result_channels_ * taps_ *
-                                       static_cast<int64_t>(depths_.shifts.size() * columns_.shifts.size()));
+  scratch.windows = carver.Take<float>(apart_ ? 0 : kWinogradPoints * chunk_ * window_floats_);
+  scratch.results = carver.Take<float>(kWinogradPoints * product_rows_ * result_floats_);
+  scratch.kernels = carver.Take<float>(source_channels_ * result_channels_ * taps_ * kernel_columns() *
+                                       static_cast<int64_t>(depths_.shifts.size()));
   scratch.tile = carver.Take<float>(taps_ * group_weights());
   scratch.segments = carver.Take<SegmentRun>(lines_.most_runs());
-  scratch.runs = carver.Take<kernels::GatherRun>(static_cast<int64_t>(columns_.shifts.size()));
-  scratch.row_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.runs = carver.Take<kernels::GatherRun>(kernel_columns());
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
+  scratch.sources = carver.Take<kernels::ProductSource>(apart_ ? chunk_ : 0);
+  scratch.terms = carver.Take<int64_t>(kernel_columns());
   scratch.cleared = carver.Take<int>(1);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;
@@ -145,7 +176,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string DataStep::Describe() const {
   return "tiles of " + std::to_string(tile_) + " rows, " + std::to_string(lines_.count()) + " lines of " +
          std::to_string(lines_.MostPositions()) + " positions, chunks of " + std::to_string(chunk_) + " of " +
-         std::to_string(sources_) + " sources";
+         std::to_string(sources_) + " sources" + (apart_ ? ", kernel columns apart" : "");
 }
 
 }  // namespace canopy::conv::row_winograd

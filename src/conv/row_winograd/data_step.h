@@ -13,6 +13,7 @@
 #include "conv/pixel_lanes/data_step.h"
 #include "conv/row_winograd/lines.h"
 #include "kernels/gather_gemm/contract.h"
+#include "kernels/row_points/contract.h"
 
 namespace canopy::conv::row_winograd {
 
@@ -21,13 +22,14 @@ struct DataScratch {
   float* zeros;          // a row
   float* rows;           // converted
   float* windows;        // [point][source of a chunk][position]
-  float* results;        // [point][result channel][position]
+  float* results;        // [point][row of the product][position]
   float* kernels;        // of an output channel
-  float* tile;           // [kernel row][result channel][kernel column][source]
+  float* tile;           // weights of a kernel row as they are packed
   SegmentRun* segments;  // of a line
   kernels::GatherRun* runs;
-  int64_t* row_offsets;
   int64_t* result_offsets;
+  int64_t* terms;  // of a result channel: its rows of the product, shifted
+  kernels::ProductSource* sources;
   int* cleared;  // whether the windows have zeros where no window is
 };
 
@@ -45,10 +47,13 @@ class DataStep : public Step {
 
   void Cut(int64_t groups);
   double TileWork(int vectors) const;
+  double LineWork() const;
+  bool Multiplies(const ConvProblem& problem) const;
   double CountWork(const ConvProblem& problem) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
+  int64_t kernel_columns() const { return static_cast<int64_t>(columns_.shifts.size()); }
   // Of a result channel's weights at a point.
-  int64_t weights() const { return static_cast<int64_t>(columns_.shifts.size()) * sources_; }
+  int64_t weights() const { return kernel_columns() * sources_; }
   int64_t group_weights() const;  // at a point, rounded up to what is transformed at once
 
   bool forward_;
@@ -59,6 +64,10 @@ class DataStep : public Step {
   int taps_ = 0, tile_ = 0;                            // rows of a kernel, and of a tile
   AxisShifts depths_, rows_, columns_;
   Lines lines_;
+  // Whether every kernel column has a row of the product of its own, and these are shifted when they are added up: so
+  // few rows that windows are made in registers, where they are multiplied.
+  bool apart_ = false;
+  int64_t product_rows_ = 0;
   int64_t chunk_ = 1;  // sources multiplied at a time
   kernels::GatherTilesList tiles_{};
   int vectors_ = 1;            // of a tile of the product

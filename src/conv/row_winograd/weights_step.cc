@@ -33,12 +33,13 @@ constexpr int64_t kMostLines = 128;  // of a part: terms of its sums
 constexpr double kWorkAWindowVector = 34;   // transforming six rows: as many stores, which wait for one another
 constexpr double kWorkAnOutputVector = 32;  // and those of a tile
 constexpr double kWorkAFarVector = 12;      // more a vector of memory
-constexpr double kWorkAConvertedVector = 5;
+constexpr double kWorkAConvertedVector = 7;
 constexpr double kWorkASegment = 40;
 constexpr double kWorkAWindowRead = 4;  // of a vector, from the L2
 constexpr double kWorkATile = 15;       // of the products
 constexpr double kWorkASum = 5;         // of a tile, which is added to memory
 constexpr double kWorkAReducedSum = 8;
+constexpr double kWorkARun = 4000;    // zeros where no pixel is, and setting up
 constexpr double kProductWork = 1.3;  // of a multiply-add, for most vectors of windows straddle lines
 constexpr double kOverhead = 1.1;
 
@@ -147,7 +148,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
     }
   }
   work += static_cast<double>(parts_ * blocks() * kWinogradPoints * point_sums()) * kWorkAReducedSum;
-  return kOverhead * work * static_cast<double>(g.groups);
+  return kOverhead * work * static_cast<double>(g.groups) + kWorkARun;
 }
 
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
