@@ -42,7 +42,8 @@ constexpr double kWorkAStoredVector = 1.5;  // of its results
 constexpr double kWorkAWeight = 3;
 constexpr double kWorkARun = 4000;         // zeros where no window is, and setting up
 constexpr double kWorkAShiftedVector = 4;  // storing what is apart, and adding it up
-constexpr double kWorkAWindow = 26;        // one that is made where it is multiplied, with waiting for its rows
+constexpr double kWorkAWindow = 26;        // one that is made where it is multiplied
+constexpr double kWorkAWait = 56;          // at least, with its products, for its rows
 constexpr double kApartWork = 1.1;
 constexpr double kProductWork = 1.3;  // of a multiply-add, for most vectors of windows straddle lines
 constexpr double kOverhead = 1.05;
@@ -137,9 +138,11 @@ double DataStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const auto vectors = [&](int64_t floats) { return static_cast<double>(CeilDiv(floats, int64_t{kWinogradLanes})); };
   const bool far = OutgrowsCaches(problem, forward_ ? kForward : kBackwardData);
+  // A kernel's depths bring the same rows again, from memory where the caches do not hold them.
+  const bool asks = apart_ && (g.kernel[0] == 1 || !FillsCaches(problem, forward_ ? kForward : kBackwardData));
   // Of a vector of the rows of a tile, of which so many are converted.
   const auto memory = [&](const Operand& operand, int rows) {
-    return (far ? tile_ * (apart_ ? kWorkAnAskedVector : kWorkAFarVector) : 0) +
+    return (far ? tile_ * (asks ? kWorkAnAskedVector : kWorkAFarVector) : 0) +
            (problem.IsPlain(operand) ? 0 : rows * kWorkAConvertedVector);
   };
   const double segments = static_cast<double>(lines_.segments());
