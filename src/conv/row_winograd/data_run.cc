@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 #include <span>
 
@@ -103,21 +102,19 @@ class DataRun {
 
   void Job(int64_t group, int64_t first, int64_t end, const DataScratch& scratch) const {
     Clear(scratch);
-    int64_t runs = s_.lines_.ListRuns(first, scratch.segments);
     for (int64_t line = first; line < end; ++line) {
+      const std::span<const SegmentRun> runs = s_.lines_.ListRuns(line, scratch.segments);
       for (int64_t c = 0; c < s_.sources_; c += s_.chunk_) {
         const Chunk chunk{group, c, std::min(s_.chunk_, s_.sources_ - c)};
-        const std::span<const SegmentRun> all(scratch.segments, static_cast<size_t>(runs));
         if (s_.apart_) {
-          MultiplyRows(chunk, all, scratch);
-        } else {
-          Load(chunk, all, scratch);
-          const Wanted wanted[] = {WantedAfter(chunk, line, end, all.front()), WantedFor(group, line, all.front())};
-          Multiply(chunk, s_.lines_.PositionsOf(line), wanted, scratch);
+          MultiplyRows(chunk, runs, scratch);
+          continue;
         }
+        Load(chunk, runs, scratch);
+        const Wanted wanted[] = {WantedAfter(chunk, line, end, runs.front()), WantedFor(group, line, runs.front())};
+        Multiply(chunk, s_.lines_.PositionsOf(line), wanted, scratch);
       }
-      Store(group, {scratch.segments, static_cast<size_t>(runs)}, scratch);
-      if (line + 1 < end) runs = s_.lines_.ListRuns(line + 1, scratch.segments);
+      Store(group, runs, scratch);
     }
   }
 

@@ -7,7 +7,7 @@
 #include "base/checked_math.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/scratch.h"
-#include "conv/row_winograd/row_reader.h"
+#include "conv/row_winograd/estimates.h"
 #include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
@@ -30,26 +30,16 @@ constexpr int64_t kMostPositions = 240;
 constexpr int64_t kEnoughJobs = 32;
 
 // In units of Step::Work.
-constexpr double kWorkAWindowVector = 34;  // transforming six rows: as many stores, which wait for one another
-constexpr double kWorkAResultVector = 34;  // and back
-constexpr double kWorkAFarVector = 12;     // more a vector of memory
-constexpr double kWorkAnAskedVector = 3;   // where it is asked for row by row
-constexpr double kWorkAConvertedVector = 7;
-constexpr double kWorkASegment = 40;
-constexpr double kWorkALoad = 0.1;
-constexpr double kWorkATile = 15;           // of the product, a point
+constexpr double kWorkAResultVector = 34;   // and back
+constexpr double kWorkAnAskedVector = 3;    // where it is asked for row by row
+constexpr double kWorkALoad = 0.1;          // low tiles read windows more often
 constexpr double kWorkAStoredVector = 1.5;  // of its results
 constexpr double kWorkAWeight = 3;
-constexpr double kWorkARun = 4000;         // zeros where no window is, and setting up
 constexpr double kWorkAShiftedVector = 4;  // storing what is apart, and adding it up
 constexpr double kWorkAWindow = 26;        // one that is made where it is multiplied
 constexpr double kWorkAWait = 56;          // at least, with its products, for its rows
 constexpr double kApartWork = 1.1;
-constexpr double kProductWork = 1.3;  // of a multiply-add, for most vectors of windows straddle lines
 constexpr double kOverhead = 1.05;
-
-// An odd number of lines keeps channels apart in the sets of the L1.
-int64_t Apart(int64_t floats) { return RoundUp(floats, 2 * kWinogradLanes) + kWinogradLanes; }
 
 }  // namespace
 
@@ -63,6 +53,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
   sources_ = source_channels_ * g.kernel[0];
+  kernel_offsets_ = g.taps();
   taps_ = static_cast<int>(g.kernel[1]);
   tile_ = kWinogradPoints + 1 - taps_;
   depths_ = AxisShifts(g, 0, forward_);
@@ -70,7 +61,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   columns_ = AxisShifts(g, 2, forward_);
   lines_ = Lines(g.batch, result_size_, source_size_[2], tile_, columns_);
   tiles_ = kernels::AllGatherTiles();
-  apart_ = result_channels_ * kernel_columns() <= kernels::AllRowProducts().most_rows && Multiplies(problem);
+  apart_ = result_channels_ * kernel_columns() <= kernels::AllRowProducts().most_rows && InRegisters(problem);
   product_rows_ = result_channels_ * (apart_ ? kernel_columns() : 1);
   Cut(g.groups);
   const int64_t floats = static_cast<int64_t>(sizeof(float));
@@ -86,7 +77,7 @@ int64_t DataStep::group_weights() const { return RoundUp(result_channels_ * weig
 
 // Whether windows may be made in registers, of sources enough to be worth it: what rounds them takes long, and is done
 // once each otherwise.
-bool DataStep::Multiplies(const ConvProblem& problem) const {
+bool DataStep::InRegisters(const ConvProblem& problem) const {
   return sources_ >= kLeastApart && problem.rule.input_rounding == numerics::InputRounding::kNone &&
          kernels::convert::FormRead(source_.dtype, problem.rule) != kernels::convert::Form::kOther;
 }
@@ -102,8 +93,8 @@ void DataStep::Cut(int64_t groups) {
     if (TileWork(vectors) < TileWork(vectors_)) vectors_ = vectors;
   }
   // Whole vectors are written from the last pixels on, and read from the last positions on.
-  window_floats_ = Apart(lines_.left() + lines_.MostFloats() + lines_.right() + kWinogradLanes);
-  result_floats_ = apart_ ? window_floats_ : Apart(lines_.MostFloats());
+  window_floats_ = LineFloats(lines_.left() + lines_.MostFloats() + lines_.right() + kWinogradLanes);
+  result_floats_ = apart_ ? window_floats_ : LineFloats(lines_.MostFloats());
 }
 
 // Per vector of positions and term, for tiles of so many vectors.
@@ -122,7 +113,7 @@ double DataStep::LineWork() const {
   const double lanes = static_cast<double>(tiles_.vector_lanes) / kWorkLanes;
   const int64_t vectors = CeilDiv(lines_.MostPositions(), int64_t{tiles_.vector_lanes});
   if (apart_) {
-    const double source = kWinogradPoints * rows + kWorkAWindow;
+    const double source = std::max(kWinogradPoints * rows + kWorkAWindow, kWorkAWait);
     return lanes * static_cast<double>(vectors) * kApartWork *
            (source * static_cast<double>(sources_) + chunks * kWinogradPoints * rows * kWorkAShiftedVector);
   }
@@ -140,17 +131,13 @@ double DataStep::CountWork(const ConvProblem& problem) const {
   const bool far = OutgrowsCaches(problem, forward_ ? kForward : kBackwardData);
   // A kernel's depths bring the same rows again, from memory where the caches do not hold them.
   const bool asks = apart_ && (g.kernel[0] == 1 || !FillsCaches(problem, forward_ ? kForward : kBackwardData));
-  // Of a vector of the rows of a tile, of which so many are converted.
-  const auto memory = [&](const Operand& operand, int rows) {
-    return (far ? tile_ * (asks ? kWorkAnAskedVector : kWorkAFarVector) : 0) +
-           (problem.IsPlain(operand) ? 0 : rows * kWorkAConvertedVector);
-  };
+  const double memory = far ? static_cast<double>(tile_) * (asks ? kWorkAnAskedVector : kWorkAFarVector) : 0;
   const double segments = static_cast<double>(lines_.segments());
   const double sources = static_cast<double>(sources_), results = static_cast<double>(result_channels_);
-  const double window = (apart_ ? 0 : kWorkAWindowVector) + memory(source_, kWinogradPoints);
-  double work =
-      segments * (sources * (vectors(source_size_[2]) * window + kWorkASegment) +
-                  results * (vectors(result_size_[2]) * (kWorkAResultVector + memory(result_, tile_)) + kWorkASegment));
+  const double window = (apart_ ? 0 : kWorkAWindowVector) + memory + ConversionWork(problem, source_, kWinogradPoints);
+  const double result = kWorkAResultVector + memory + ConversionWork(problem, result_, tile_);
+  double work = segments * (sources * (vectors(source_size_[2]) * window + kWorkASegment) +
+                            results * (vectors(result_size_[2]) * result + kWorkASegment));
   work += static_cast<double>(lines_.count()) * LineWork();
   work += results * static_cast<double>(weights() * taps_) * kWorkAWeight;
   return kOverhead * work * static_cast<double>(g.groups) + kWorkARun;
@@ -163,8 +150,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.rows = carver.Take<float>(lines_.MostRows(kWinogradPoints) * std::max(source_size_[2], result_size_[2]));
   scratch.windows = carver.Take<float>(apart_ ? 0 : kWinogradPoints * chunk_ * window_floats_);
   scratch.results = carver.Take<float>(kWinogradPoints * product_rows_ * result_floats_);
-  scratch.kernels = carver.Take<float>(source_channels_ * result_channels_ * taps_ * kernel_columns() *
-                                       static_cast<int64_t>(depths_.shifts.size()));
+  scratch.kernels = carver.Take<float>((forward_ ? source_channels_ : result_channels_) * kernel_offsets_);
   scratch.tile = carver.Take<float>(taps_ * group_weights());
   scratch.segments = carver.Take<SegmentRun>(lines_.most_runs());
   scratch.runs = carver.Take<kernels::GatherRun>(kernel_columns());

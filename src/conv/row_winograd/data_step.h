@@ -30,7 +30,7 @@ struct DataScratch {
   int64_t* result_offsets;
   int64_t* terms;  // of a result channel: its rows of the product, shifted
   kernels::ProductSource* sources;
-  int* cleared;  // whether the windows have zeros where no window is
+  int* cleared;  // whether there are zeros where no window is
 };
 
 class DataStep : public Step {
@@ -48,7 +48,7 @@ class DataStep : public Step {
   void Cut(int64_t groups);
   double TileWork(int vectors) const;
   double LineWork() const;
-  bool Multiplies(const ConvProblem& problem) const;
+  bool InRegisters(const ConvProblem& problem) const;
   double CountWork(const ConvProblem& problem) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
   int64_t kernel_columns() const { return static_cast<int64_t>(columns_.shifts.size()); }
@@ -61,7 +61,8 @@ class DataStep : public Step {
   Extent3 source_size_{}, result_size_{};
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   int64_t sources_ = 0;                                // channels times kernel depths
-  int taps_ = 0, tile_ = 0;                            // rows of a kernel, and of a tile
+  int64_t kernel_offsets_ = 0;
+  int taps_ = 0, tile_ = 0;  // rows of a kernel, and of a tile
   AxisShifts depths_, rows_, columns_;
   Lines lines_;
   // Whether every kernel column has a row of the product of its own, and these are shifted when they are added up: so

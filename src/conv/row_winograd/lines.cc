@@ -45,15 +45,16 @@ void Lines::Cut(int64_t positions) {
   a_line_ = base::PartSize(segments_, most);
 }
 
-int64_t Lines::ListRuns(int64_t line, SegmentRun* runs) const {
+std::span<const SegmentRun> Lines::ListRuns(int64_t line, SegmentRun* runs) const {
   const int64_t segments = SegmentsOf(line);
-  int64_t count = 0, plane = line * a_line_ / tiles_, tile = line * a_line_ % tiles_;
+  size_t count = 0;
+  int64_t plane = line * a_line_ / tiles_, tile = line * a_line_ % tiles_;
   for (int64_t n = 0; n < segments; ++plane, tile = 0) {
     const int64_t tiles = std::min(tiles_ - tile, segments - n);
     runs[count++] = {plane / depths_, plane % depths_, tile * tile_, tiles, n * pitch_};
     n += tiles;
   }
-  return count;
+  return {runs, count};
 }
 
 }  // namespace canopy::conv::row_winograd

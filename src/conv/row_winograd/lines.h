@@ -8,9 +8,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "base/checked_math.h"
 #include "conv/problem.h"
+#include "kernels/winograd/contract.h"
 
 namespace canopy::conv::row_winograd {
 
@@ -32,6 +35,12 @@ struct SegmentRun {
   int64_t position;  // of the first segment
 };
 
+// Of a line at a point with so many floats: an odd number of lines of memory keeps channels apart in the sets of the
+// L1.
+inline int64_t LineFloats(int64_t floats) {
+  return base::RoundUp(floats, 2 * kernels::kWinogradLanes) + kernels::kWinogradLanes;
+}
+
 class Lines {
  public:
   Lines() = default;
@@ -41,13 +50,13 @@ class Lines {
   // As many segments a line as `positions` have room for, at least one.
   void Cut(int64_t positions);
 
-  int64_t count() const { return (segments_ + a_line_ - 1) / a_line_; }
+  int64_t count() const { return base::CeilDiv(segments_, a_line_); }
   int64_t segments() const { return segments_; }
   // Of line `line`.
   int64_t SegmentsOf(int64_t line) const { return std::min(a_line_, segments_ - line * a_line_); }
   int64_t PositionsOf(int64_t line) const { return Positions(SegmentsOf(line)); }
-  // The runs that a line consists of. Returns how many; `runs` has room for most_runs().
-  int64_t ListRuns(int64_t line, SegmentRun* runs) const;
+  // The runs that a line consists of, listed in `runs`, which has room for most_runs().
+  std::span<const SegmentRun> ListRuns(int64_t line, SegmentRun* runs) const;
   int64_t most_runs() const { return std::min(a_line_, (a_line_ + tiles_ - 2) / tiles_ + 1); }
 
   int64_t columns() const { return columns_; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <new>
 #include <span>
 #include <vector>
@@ -73,8 +72,7 @@ class WeightsRun {
     std::fill_n(scratch.biases, s_.block_ * kWinogradLanes, 0.0f);
     const int64_t lines = s_.lines_.count(), end = (part + 1) * lines / s_.parts_;
     for (int64_t line = part * lines / s_.parts_; line < end; ++line) {
-      const std::span<const SegmentRun> runs(scratch.segments,
-                                             static_cast<size_t>(s_.lines_.ListRuns(line, scratch.segments)));
+      const std::span<const SegmentRun> runs = s_.lines_.ListRuns(line, scratch.segments);
       ClearBehind(line, scratch);
       LoadWindows(block.group, runs, scratch);
       const packing::RowPanels panels(block.outputs, s_.rows_at_once_);

@@ -8,6 +8,7 @@
 #include "conv/packing/dot_tiles.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/scratch.h"
+#include "conv/row_winograd/estimates.h"
 #include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
@@ -30,20 +31,11 @@ constexpr int64_t kEnoughJobs = 32;
 constexpr int64_t kMostLines = 128;  // of a part: terms of its sums
 
 // In units of Step::Work.
-constexpr double kWorkAWindowVector = 34;   // transforming six rows: as many stores, which wait for one another
-constexpr double kWorkAnOutputVector = 32;  // and those of a tile
-constexpr double kWorkAFarVector = 12;      // more a vector of memory
-constexpr double kWorkAConvertedVector = 7;
-constexpr double kWorkASegment = 40;
-constexpr double kWorkAWindowRead = 4;  // of a vector, from the L2
-constexpr double kWorkATile = 15;       // of the products
-constexpr double kWorkASum = 5;         // of a tile, which is added to memory
+constexpr double kWorkAnOutputVector = 32;  // a tile's rows to the points
+constexpr double kWorkAWindowRead = 4;      // of a vector, from the L2
+constexpr double kWorkASum = 5;             // of a tile, which is added to memory
 constexpr double kWorkAReducedSum = 8;
-constexpr double kWorkARun = 4000;    // zeros where no pixel is, and setting up
-constexpr double kProductWork = 1.3;  // of a multiply-add, for most vectors of windows straddle lines
 constexpr double kOverhead = 1.1;
-
-int64_t Apart(int64_t floats) { return RoundUp(floats, 2 * kWinogradLanes) + kWinogradLanes; }
 
 }  // namespace
 
@@ -80,8 +72,8 @@ void WeightsStep::Cut(const ConvProblem& problem) {
   const int64_t near = kNearFloats / (kWinogradPoints * (panel_ + sources_));
   lines_.Cut(near >= kLeastPositions ? near : kMostPositions);
   // Whole vectors are written from the last pixels on, and read from the last positions on.
-  output_floats_ = Apart(lines_.MostFloats() + kWinogradLanes);
-  window_floats_ = Apart(lines_.left() + lines_.MostFloats() + lines_.right() + kWinogradLanes);
+  output_floats_ = LineFloats(lines_.MostFloats() + kWinogradLanes);
+  window_floats_ = LineFloats(lines_.left() + lines_.MostFloats() + lines_.right() + kWinogradLanes);
   const int64_t lines = lines_.count();
   parts_ = std::clamp<int64_t>(std::max(kEnoughJobs / (g.groups * blocks()), CeilDiv(lines, kMostLines)), 1, lines);
   parts_ = CeilDiv(lines, CeilDiv(lines, parts_));
@@ -119,20 +111,16 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const auto vectors = [&](int64_t floats) { return static_cast<double>(CeilDiv(floats, int64_t{kWinogradLanes})); };
   const bool far = OutgrowsCaches(problem, kBackwardWeights);
-  // Of a vector of the rows of a tile, of which so many are converted.
-  const auto memory = [&](const Operand& operand, int rows) {
-    return (far ? tile_ * kWorkAFarVector : 0) + (problem.IsPlain(operand) ? 0 : rows * kWorkAConvertedVector);
-  };
+  const double memory = far ? static_cast<double>(tile_) * kWorkAFarVector : 0;
   const double segments = static_cast<double>(lines_.segments()), lines = static_cast<double>(lines_.count());
   const double sources = static_cast<double>(sources_ * blocks()), outputs = static_cast<double>(outputs_);
-  double work =
-      segments *
-      (sources *
-           (vectors(g.input_size[2]) * (kWorkAWindowVector + memory(problem.input, kWinogradPoints)) + kWorkASegment) +
-       outputs * (vectors(g.output_size[2]) * (kWorkAnOutputVector + memory(problem.output, tile_)) + kWorkASegment));
+  const double window = kWorkAWindowVector + memory + ConversionWork(problem, problem.input, kWinogradPoints);
+  const double output = kWorkAnOutputVector + memory + ConversionWork(problem, problem.output, tile_);
+  double work = segments * (sources * (vectors(g.input_size[2]) * window + kWorkASegment) +
+                            outputs * (vectors(g.output_size[2]) * output + kWorkASegment));
   const double line_vectors = static_cast<double>(CeilDiv(lines_.MostPositions(), lanes_));
   const bool near = kWinogradPoints * (panel_ + sources_) * lines_.MostPositions() <= kNearFloats;
-  const double window = near ? 0 : kWorkAWindowRead * static_cast<double>(sources_);
+  const double read = near ? 0 : kWorkAWindowRead * static_cast<double>(sources_);
   for (int64_t block = 0; block < blocks(); ++block) {
     const packing::RowPanels panels(OutputsOf(block), rows_at_once_);
     for (int64_t p = 0; p < panels.count(); ++p) {
@@ -143,7 +131,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
       const double loads = tiles * rows + 2 * static_cast<double>(columns());
       work += lines * kWinogradPoints *
               (static_cast<double>(lanes_) / kWorkLanes * line_vectors *
-                   (kProductWork * std::max({sums, loads, 8 * tiles}) + window) +
+                   (kProductWork * std::max({sums, loads, 8 * tiles}) + read) +
                kWorkATile * tiles + kWorkASum * sums);
     }
   }

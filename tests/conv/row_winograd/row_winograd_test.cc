@@ -122,12 +122,11 @@ TEST(LinesTest, RunsHoldEveryTileOnce) {
       const int64_t tiles = (height + 3) / 4;
       int64_t expected = 0;  // number of the next tile, through images, depths and rows
       for (int64_t line = 0; line < lines.count(); ++line) {
-        std::vector<row_winograd::SegmentRun> runs(static_cast<size_t>(lines.most_runs()));
-        const int64_t count = lines.ListRuns(line, runs.data());
-        ASSERT_LE(count, lines.most_runs());
+        std::vector<row_winograd::SegmentRun> room(static_cast<size_t>(lines.most_runs()));
+        const auto runs = lines.ListRuns(line, room.data());
+        ASSERT_LE(runs.size(), room.size());
         int64_t position = 0;
-        for (int64_t i = 0; i < count; ++i) {
-          const row_winograd::SegmentRun& run = runs[static_cast<size_t>(i)];
+        for (const row_winograd::SegmentRun& run : runs) {
           EXPECT_EQ(run.position, position);
           EXPECT_EQ((run.image * size[0] + run.depth) * tiles + run.row / 4, expected);
           EXPECT_LE(run.row / 4 + run.tiles, tiles);
