@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMostColumns = 2048;      // of a row
 constexpr int64_t kMostWeights = 64 << 10;  // of a group
+constexpr double kLeastProducts = 16e3;     // planning would take longer than they do
 constexpr int64_t kMostSources = 64;        // of weight gradients, whose windows stay in a second-level cache
 
 }  // namespace
@@ -39,7 +40,9 @@ std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (weights && g.group_input_channels() * g.kernel[0] > kMostSources) {
     return "a group has more than 64 input channels, counted once for each depth of the kernel";
   }
-  return "";
+  const double pairs = static_cast<double>(g.group_input_channels() * g.output_channels * g.taps());
+  const double positions = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2]);
+  return pairs * positions < kLeastProducts ? "there are too few products for transforms to pay" : "";
 }
 
 }  // namespace canopy::conv::row_winograd
