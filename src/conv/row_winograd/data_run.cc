@@ -11,6 +11,7 @@
 #include "conv/packing/row_panels.h"
 #include "conv/row_winograd/data_step.h"
 #include "conv/row_winograd/row_reader.h"
+#include "conv/row_winograd/windows.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/row_points/contract.h"
@@ -96,7 +97,7 @@ class DataRun {
   }
 
   int64_t WeightAt(int64_t source, int64_t result, int64_t column) const {
-    return s_.apart_ ? (source * s_.result_channels_ + result) * s_.kernel_columns() + column
+    return s_.apart_ ? (source * s_.result_channels_ + result) * s_.columns_.count() + column
                      : (column * s_.sources_ + source) * s_.result_channels_ + result;
   }
 
@@ -126,15 +127,14 @@ class DataRun {
     float* const lines = s_.apart_ ? scratch.results : scratch.windows;
     std::fill_n(lines, kWinogradPoints * (s_.apart_ ? s_.product_rows_ : s_.chunk_) * s_.window_floats_, 0.0f);
     for (int64_t r = 0; r < kernels::GatherTiles::kMostRows; ++r) scratch.result_offsets[r] = r * s_.result_floats_;
-    for (int64_t k = 0; k < s_.kernel_columns(); ++k) {
-      scratch.terms[k] =
-          s_.apart_ ? k * s_.result_floats_ + s_.lines_.left() + s_.columns_.shifts[static_cast<size_t>(k)] : 0;
+    for (int64_t k = 0; k < s_.columns_.count(); ++k) {
+      scratch.terms[k] = s_.apart_ ? k * s_.result_floats_ + s_.lines_.left() + s_.columns_[k] : 0;
     }
   }
 
   // Adds the terms of a chunk whose windows are made on the way.
   void MultiplyRows(const Chunk& chunk, std::span<const SegmentRun> runs, const DataScratch& scratch) const {
-    const int64_t depths = static_cast<int64_t>(s_.depths_.shifts.size());
+    const int64_t depths = s_.depths_.count();
     const float* const packed = packed_ + chunk.group * kWinogradPoints * s_.group_weights();
     kernels::RowProducts call{};
     call.height = s_.source_size_[1];
@@ -150,7 +150,7 @@ class DataRun {
     for (const SegmentRun& run : runs) {
       call.source_count = 0;
       for (int64_t i = chunk.first; i < chunk.first + chunk.sources; ++i) {
-        const int64_t depth = run.depth + s_.depths_.shifts[static_cast<size_t>(i % depths)];
+        const int64_t depth = run.depth + s_.depths_[i % depths];
         if (depth < 0 || depth >= s_.source_size_[0]) continue;
         const int64_t channel = chunk.group * s_.source_channels_ + i / depths;
         scratch.sources[call.source_count++] = {source_.Address(run.image, channel, depth, 0),
@@ -164,28 +164,15 @@ class DataRun {
   }
 
   void Load(const Chunk& chunk, std::span<const SegmentRun> runs, const DataScratch& scratch) const {
-    const int64_t depths = static_cast<int64_t>(s_.depths_.shifts.size());
-    const kernels::RowsToPointsFn transform = kernels::RowPoints().windows[static_cast<int>(source_.form())];
-    kernels::RowsToPoints call{};
-    call.tile_rows = s_.tile_;
-    call.pitch = s_.lines_.pitch();
-    call.step = s_.chunk_ * s_.window_floats_;
-    call.zeros = scratch.zeros;
-    for (int64_t i = 0; i < chunk.sources; ++i) {
-      const int64_t source = chunk.first + i, channel = chunk.group * s_.source_channels_ + source / depths;
-      const int64_t shift = s_.depths_.shifts[static_cast<size_t>(source % depths)];
-      float* to = scratch.windows + i * s_.window_floats_ + s_.lines_.left();
-      for (const SegmentRun& run : runs) {
-        source_.Set(run.image, channel, run.depth + shift, run.row + s_.rows_.least(), run.tiles, scratch.rows, &call);
-        call.points = to + run.position;
-        transform(call);
-      }
-    }
+    LoadWindows(source_, {chunk.group * s_.source_channels_, chunk.first, chunk.sources}, s_.depths_, s_.rows_.least(),
+                s_.lines_, runs,
+                {scratch.windows + s_.lines_.left(), s_.window_floats_, s_.chunk_ * s_.window_floats_, scratch.rows,
+                 scratch.zeros});
   }
 
   // The rows of the next chunk: of a line that begins with `run`, or behind these.
   Wanted WantedAfter(const Chunk& chunk, int64_t line, int64_t end, const SegmentRun& run) const {
-    const int64_t depths = static_cast<int64_t>(s_.depths_.shifts.size());
+    const int64_t depths = s_.depths_.count();
     const int64_t rows = s_.lines_.SegmentsOf(line) * s_.tile_;
     int64_t next = chunk.first + chunk.sources, row = run.row;
     if (next >= s_.sources_) {
@@ -209,10 +196,9 @@ class DataRun {
   // Adds a chunk's terms at all points. Calls ask memory for the rows of each kind that is wanted, in turns: at every
   // point for one channel's.
   void Multiply(const Chunk& chunk, int64_t positions, const Wanted (&wanted)[2], const DataScratch& scratch) const {
-    const int64_t runs = s_.kernel_columns(), step = s_.product_rows_;
+    const int64_t runs = s_.columns_.count(), step = s_.product_rows_;
     for (int64_t k = 0; k < runs; ++k) {
-      scratch.runs[k] = {(k * s_.sources_ + chunk.first) * step,
-                         s_.lines_.left() + s_.columns_.shifts[static_cast<size_t>(k)], chunk.sources};
+      scratch.runs[k] = {(k * s_.sources_ + chunk.first) * step, s_.lines_.left() + s_.columns_[k], chunk.sources};
     }
     kernels::GatherOperands operands{};
     operands.runs = scratch.runs;
@@ -263,7 +249,7 @@ class DataRun {
     call.step = s_.product_rows_ * s_.result_floats_;
     call.count = columns;
     call.terms = scratch.terms;
-    call.term_count = s_.apart_ ? s_.kernel_columns() : 1;
+    call.term_count = s_.apart_ ? s_.columns_.count() : 1;
     bool finite = true;
     for (int64_t r = 0; r < s_.result_channels_; ++r) {
       const int64_t channel = group * s_.result_channels_ + r;

@@ -61,8 +61,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   columns_ = AxisShifts(g, 2, forward_);
   lines_ = Lines(g.batch, result_size_, source_size_[2], tile_, columns_);
   tiles_ = kernels::AllGatherTiles();
-  apart_ = result_channels_ * kernel_columns() <= kernels::AllRowProducts().most_rows && InRegisters(problem);
-  product_rows_ = result_channels_ * (apart_ ? kernel_columns() : 1);
+  apart_ = result_channels_ * columns_.count() <= kernels::AllRowProducts().most_rows && InRegisters(problem);
+  product_rows_ = result_channels_ * (apart_ ? columns_.count() : 1);
   Cut(g.groups);
   const int64_t floats = static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", g.groups * kWinogradPoints * group_weights() * floats);
@@ -153,10 +153,10 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
   scratch.kernels = carver.Take<float>((forward_ ? source_channels_ : result_channels_) * kernel_offsets_);
   scratch.tile = carver.Take<float>(taps_ * group_weights());
   scratch.segments = carver.Take<SegmentRun>(lines_.most_runs());
-  scratch.runs = carver.Take<kernels::GatherRun>(kernel_columns());
+  scratch.runs = carver.Take<kernels::GatherRun>(columns_.count());
   scratch.result_offsets = carver.Take<int64_t>(kernels::GatherTiles::kMostRows);
   scratch.sources = carver.Take<kernels::ProductSource>(apart_ ? chunk_ : 0);
-  scratch.terms = carver.Take<int64_t>(kernel_columns());
+  scratch.terms = carver.Take<int64_t>(columns_.count());
   scratch.cleared = carver.Take<int>(1);
   if (bytes != nullptr) *bytes = carver.used();
   return scratch;

@@ -51,9 +51,8 @@ class DataStep : public Step {
   bool InRegisters(const ConvProblem& problem) const;
   double CountWork(const ConvProblem& problem) const;
   DataScratch ScratchAt(char* at, int64_t* bytes) const;
-  int64_t kernel_columns() const { return static_cast<int64_t>(columns_.shifts.size()); }
   // Of a result channel's weights at a point.
-  int64_t weights() const { return kernel_columns() * sources_; }
+  int64_t weights() const { return columns_.count() * sources_; }
   int64_t group_weights() const;  // at a point, rounded up to what is transformed at once
 
   bool forward_;

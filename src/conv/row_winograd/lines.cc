@@ -16,12 +16,12 @@ constexpr double kMostAligned = 1.15;  // of what is needed
 AxisShifts::AxisShifts(const Geometry& g, int axis, bool from_output) {
   for (int64_t k = 0; k < g.kernel[axis]; ++k) {
     const int64_t shift = k * g.dilation[axis] - g.pad_begin[axis];
-    shifts.push_back(from_output ? shift : -shift);
+    shifts_.push_back(from_output ? shift : -shift);
   }
 }
 
-int64_t AxisShifts::least() const { return *std::min_element(shifts.begin(), shifts.end()); }
-int64_t AxisShifts::greatest() const { return *std::max_element(shifts.begin(), shifts.end()); }
+int64_t AxisShifts::least() const { return *std::min_element(shifts_.begin(), shifts_.end()); }
+int64_t AxisShifts::greatest() const { return *std::max_element(shifts_.begin(), shifts_.end()); }
 
 Lines::Lines(int64_t batch, const Extent3& size, int64_t source_columns, int64_t tile, const AxisShifts& columns)
     : tiles_(base::CeilDiv(size[1], tile)),

@@ -18,15 +18,19 @@
 namespace canopy::conv::row_winograd {
 
 // What kernel offsets add to a coordinate along an axis to give the coordinate that it meets.
-struct AxisShifts {
+class AxisShifts {
+ public:
   AxisShifts() = default;
   // From the output to the input, or from the input to the output.
   AxisShifts(const Geometry& geometry, int axis, bool from_output);
 
+  int64_t count() const { return std::ssize(shifts_); }
+  int64_t operator[](int64_t offset) const { return shifts_[static_cast<size_t>(offset)]; }
   int64_t least() const;
   int64_t greatest() const;
 
-  std::vector<int64_t> shifts;  // by kernel offset
+ private:
+  std::vector<int64_t> shifts_;  // by kernel offset
 };
 
 // Segments of one plane in a line: tiles from row `row` on.
@@ -61,6 +65,7 @@ class Lines {
 
   int64_t columns() const { return columns_; }
   int64_t source_columns() const { return source_columns_; }
+  int64_t tile() const { return tile_; }    // rows
   int64_t pitch() const { return pitch_; }  // from segment to segment
   int64_t MostPositions() const { return Positions(a_line_); }
   int64_t MostSegments() const { return a_line_; }

@@ -9,6 +9,7 @@
 #include "conv/packing/row_panels.h"
 #include "conv/row_winograd/row_reader.h"
 #include "conv/row_winograd/weights_step.h"
+#include "conv/row_winograd/windows.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/row_points/contract.h"
@@ -74,7 +75,10 @@ class WeightsRun {
     for (int64_t line = part * lines / s_.parts_; line < end; ++line) {
       const std::span<const SegmentRun> runs = s_.lines_.ListRuns(line, scratch.segments);
       ClearBehind(line, scratch);
-      LoadWindows(block.group, runs, scratch);
+      LoadWindows(input_, {block.group * p_.geometry.group_input_channels(), 0, s_.sources_}, s_.depths_,
+                  s_.rows_.least(), s_.lines_, runs,
+                  {scratch.windows + s_.lines_.left(), s_.window_floats_, s_.sources_ * s_.window_floats_, scratch.rows,
+                   scratch.zeros});
       const packing::RowPanels panels(block.outputs, s_.rows_at_once_);
       auto tile = s_.TilesOf(block.index % s_.blocks()).begin();
       for (int64_t p = 0; p < panels.count(); ++p) {
@@ -102,10 +106,9 @@ class WeightsRun {
     std::fill_n(scratch.zeros, std::max(s_.lines_.columns(), s_.lines_.source_columns()), 0.0f);
     std::fill_n(scratch.outputs, kWinogradPoints * s_.panel_ * s_.output_floats_, 0.0f);
     std::fill_n(scratch.windows, kWinogradPoints * s_.sources_ * s_.window_floats_, 0.0f);
-    const int64_t kernel_columns = static_cast<int64_t>(s_.columns_.shifts.size());
+    const int64_t kernel_columns = s_.columns_.count();
     for (int64_t i = 0; i < s_.columns(); ++i) {
-      scratch.offsets[i] = i / kernel_columns * s_.window_floats_ + s_.lines_.left() +
-                           s_.columns_.shifts[static_cast<size_t>(i % kernel_columns)];
+      scratch.offsets[i] = i / kernel_columns * s_.window_floats_ + s_.lines_.left() + s_.columns_[i % kernel_columns];
     }
   }
 
@@ -123,7 +126,10 @@ class WeightsRun {
     const kernels::RowPointsKernels& kernels = kernels::RowPoints();
     const auto& transforms = s_.bias_ ? kernels.summing_kernels : kernels.kernels;
     const kernels::RowsToPointsFn transform = transforms[s_.tile_][static_cast<int>(output_.form())];
-    kernels::RowsToPoints call = Call(scratch);
+    kernels::RowsToPoints call{};
+    call.tile_rows = s_.tile_;
+    call.pitch = s_.lines_.pitch();
+    call.zeros = scratch.zeros;
     call.step = s_.panel_ * s_.output_floats_;
     for (int64_t o = 0; o < channels; ++o) {
       call.sums = biases + o * kWinogradLanes;
@@ -133,30 +139,6 @@ class WeightsRun {
         transform(call);
       }
     }
-  }
-
-  void LoadWindows(int64_t group, std::span<const SegmentRun> runs, const WeightsScratch& scratch) const {
-    const kernels::RowsToPointsFn transform = kernels::RowPoints().windows[static_cast<int>(input_.form())];
-    const int64_t depths = static_cast<int64_t>(s_.depths_.shifts.size());
-    kernels::RowsToPoints call = Call(scratch);
-    call.step = s_.sources_ * s_.window_floats_;
-    for (int64_t i = 0; i < s_.sources_; ++i) {
-      const int64_t channel = group * p_.geometry.group_input_channels() + i / depths;
-      const int64_t shift = s_.depths_.shifts[static_cast<size_t>(i % depths)];
-      for (const SegmentRun& run : runs) {
-        input_.Set(run.image, channel, run.depth + shift, run.row + s_.rows_.least(), run.tiles, scratch.rows, &call);
-        call.points = scratch.windows + i * s_.window_floats_ + s_.lines_.left() + run.position;
-        transform(call);
-      }
-    }
-  }
-
-  kernels::RowsToPoints Call(const WeightsScratch& scratch) const {
-    kernels::RowsToPoints call{};
-    call.tile_rows = s_.tile_;
-    call.pitch = s_.lines_.pitch();
-    call.zeros = scratch.zeros;
-    return call;
   }
 
   // Adds the products of a panel of a line, of which `run` is the first, and asks memory for some of the next line's

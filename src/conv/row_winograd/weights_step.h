@@ -63,7 +63,7 @@ class WeightsStep : public Step {
   double CountWork(const ConvProblem& problem) const;
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
   // Of an output channel at a point: sources and kernel columns.
-  int64_t columns() const { return sources_ * static_cast<int64_t>(columns_.shifts.size()); }
+  int64_t columns() const { return sources_ * columns_.count(); }
   int64_t OutputsOf(int64_t block) const { return std::min(block_, outputs_ - block * block_); }
   int64_t blocks() const { return base::CeilDiv(outputs_, block_); }
   // Sums of a block at a point, rounded up to what is transformed at once, and of all points, with the bias gradients.
