@@ -23,27 +23,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace cv = convert::HWY_NAMESPACE;
 using convert::Form;
-
-// The points come in pairs, whose sums the registers hold together: InputLaw<6>'s numbers at 0 and infinity, a and -a,
-// b and -b.
-inline constexpr int kPointPairs = 3;
-inline constexpr int kPairPoints[kPointPairs][2] = {{0, 5}, {1, 2}, {3, 4}};
-
-// A pair's numbers of a window whose row y load(y) gives.
-template <int kPair, class Load>
-HWY_INLINE void PairOfWindow(const Load& load, WinogradVec* first, WinogradVec* second) {
-  if constexpr (kPair == 0) {
-    const WinogradVec sum = Constant(kSquareA + kSquareB), product = Constant(kSquareA * kSquareB);
-    *first = hn::MulAdd(product, load(0), hn::NegMulAdd(sum, load(2), load(4)));
-    *second = hn::MulAdd(product, load(1), hn::NegMulAdd(sum, load(3), load(5)));
-  } else {
-    const WinogradVec point = Constant(kPair == 1 ? kPointA : kPointB);
-    const WinogradVec other = Constant(kPair == 1 ? kSquareB : kSquareA);
-    const WinogradVec even = hn::NegMulAdd(other, load(2), load(4)), odd = hn::NegMulAdd(other, load(1), load(3));
-    *first = hn::MulAdd(point, odd, even);
-    *second = hn::NegMulAdd(point, odd, even);
-  }
-}
+using Window = InputLaw<kWinogradPoints>;  // its points in pairs, whose sums the registers hold together
 
 // Which rows of a window exist, and where they stand in a plane.
 struct WindowRows {
@@ -90,10 +70,10 @@ HWY_INLINE void AddPair(const RowProducts& call, const WindowRows& rows, int64_t
     AskNear(plane + offsets[2 * kPair] + kWinogradLanes);
     AskNear(plane + offsets[2 * kPair + 1] + kWinogradLanes);
     WinogradVec numbers[2];
-    PairOfWindow<kPair>(load, &numbers[0], &numbers[1]);
+    Window::ApplyPair<kPair>(load, &numbers[0], &numbers[1]);
 #pragma GCC unroll 2
     for (int j = 0; j < 2; ++j) {
-      const float* weights = source->weights + kPairPoints[kPair][j] * weights_step;
+      const float* weights = source->weights + Window::kPairPoints[kPair][j] * weights_step;
       asm("" : "+r"(weights));  // or GCC keeps where each stands relative to the first, in memory
 #pragma GCC unroll 12
       for (int r = 0; r < kRows; ++r) sums[j][r] = hn::MulAdd(hn::Set(d, weights[r]), numbers[j], sums[j][r]);
@@ -101,7 +81,7 @@ HWY_INLINE void AddPair(const RowProducts& call, const WindowRows& rows, int64_t
   }
 #pragma GCC unroll 2
   for (int j = 0; j < 2; ++j) {
-    float* to = results + kPairPoints[kPair][j] * call.step;
+    float* to = results + Window::kPairPoints[kPair][j] * call.step;
 #pragma GCC unroll 12
     for (int r = 0; r < kRows; ++r, to += call.result_row) {
       hn::StoreU(call.accumulate ? hn::Add(hn::LoadU(d, to), sums[j][r]) : sums[j][r], d, to);

@@ -41,19 +41,31 @@ struct InputLaw;
 
 template <>
 struct InputLaw<6> {
-  static constexpr int kFrom = 6, kTo = 6;
+  static constexpr int kFrom = 6, kTo = 6, kPairs = 3;
+  // The points two at a time: 0 and infinity, a and -a, b and -b.
+  static constexpr int kPairPoints[kPairs][2] = {{0, 5}, {1, 2}, {3, 4}};
+
   HWY_INLINE static void Apply(const WinogradVec* HWY_RESTRICT d, WinogradVec* HWY_RESTRICT to) {
-    const WinogradVec a = Constant(kPointA), b = Constant(kPointB);
-    const WinogradVec a2 = Constant(kSquareA), b2 = Constant(kSquareB);
-    const WinogradVec sum = Constant(kSquareA + kSquareB), product = Constant(kSquareA * kSquareB);
-    to[0] = hn::MulAdd(product, d[0], hn::NegMulAdd(sum, d[2], d[4]));
-    const WinogradVec even_a = hn::NegMulAdd(b2, d[2], d[4]), odd_a = hn::NegMulAdd(b2, d[1], d[3]);
-    to[1] = hn::MulAdd(a, odd_a, even_a);
-    to[2] = hn::NegMulAdd(a, odd_a, even_a);
-    const WinogradVec even_b = hn::NegMulAdd(a2, d[2], d[4]), odd_b = hn::NegMulAdd(a2, d[1], d[3]);
-    to[3] = hn::MulAdd(b, odd_b, even_b);
-    to[4] = hn::NegMulAdd(b, odd_b, even_b);
-    to[5] = hn::MulAdd(product, d[1], hn::NegMulAdd(sum, d[3], d[5]));
+    const auto load = [d](int i) HWY_ATTR { return d[i]; };
+    ApplyPair<0>(load, to, to + 5);
+    ApplyPair<1>(load, to + 1, to + 2);
+    ApplyPair<2>(load, to + 3, to + 4);
+  }
+
+  // A pair's numbers of pixels that load(i) gives.
+  template <int kPair, class Load>
+  HWY_INLINE static void ApplyPair(const Load& load, WinogradVec* first, WinogradVec* second) {
+    if constexpr (kPair == 0) {
+      const WinogradVec sum = Constant(kSquareA + kSquareB), product = Constant(kSquareA * kSquareB);
+      *first = hn::MulAdd(product, load(0), hn::NegMulAdd(sum, load(2), load(4)));
+      *second = hn::MulAdd(product, load(1), hn::NegMulAdd(sum, load(3), load(5)));
+    } else {
+      const WinogradVec point = Constant(kPair == 1 ? kPointA : kPointB);
+      const WinogradVec other = Constant(kPair == 1 ? kSquareB : kSquareA);
+      const WinogradVec even = hn::NegMulAdd(other, load(2), load(4)), odd = hn::NegMulAdd(other, load(1), load(3));
+      *first = hn::MulAdd(point, odd, even);
+      *second = hn::NegMulAdd(point, odd, even);
+    }
   }
 };
 
