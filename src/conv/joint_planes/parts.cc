@@ -14,9 +14,9 @@ void Move(kernels::JointRows<T>* rows, int64_t row, int64_t elements) {
 
 }  // namespace
 
-void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps) {
+void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps, int64_t most) {
   if (whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
-  const int64_t vectors = std::min(kMostTerms, whole.vectors);
+  const int64_t vectors = std::min(most, whole.vectors);
   const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
   for (int64_t y = 0; y < whole.rows; y += rows) {
     for (int64_t v = 0; v < whole.vectors; v += vectors) {

@@ -16,7 +16,11 @@ struct VectorSteps {
   int64_t g, x, result, before;
 };
 
-void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps);
+// Of a rolling kernel, which meets rows around its own again in each part: high parts rather than wide ones.
+inline constexpr int64_t kMostRollingVectors = 4;
+
+// Parts have up to `most` vectors of a row.
+void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps, int64_t most);
 
 }  // namespace canopy::conv::joint_planes
 

@@ -38,7 +38,7 @@ kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kerne
     case Kind::kPlain:
       return kernels.kernels[what][pass.rows][pass.columns];
     case Kind::kRolling:
-      return kernels.rolling[what][pass.rows][pass.columns];
+      return kernels.rolling[what][pass.rows];
     case Kind::kPairs:
       return kernels.pairs[what][pass.rows][pass.column_residue == 0];
     case Kind::kEdged:
@@ -71,31 +71,8 @@ double PairWork(int64_t rows, bool first, int results) {
   return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move + (first ? 0 : kPairAddWork);
 }
 
-double RollingWork(const sheets::Pass& pass, int results, bool rounds) {
-  return static_cast<double>(pass.rows * pass.columns + 1 + (rounds ? 9 : 0)) * results;
-}
-
-std::vector<sheets::Pass> ListRollingPasses(const sheets::Reach& rows, const sheets::Reach& columns, bool data,
-                                            bool weights) {
-  if (rows.residues.size() != 1 || columns.residues.size() != 1) return {};
-  const int64_t offsets = rows.residues[0].offsets, width = columns.residues[0].offsets;
-  if (offsets > kernels::kMostJointRows || width > kernels::kMostJointColumns) return {};
-  const auto& kernels = kernels::JointPlanes().rolling;
-  const auto served = [&](int64_t count) {
-    return (!data || kernels[kernels::kJointData][count][width] != nullptr) &&
-           (!weights || kernels[kernels::kJointWeights][count][width] != nullptr);
-  };
-  for (int64_t parts = 1; parts <= offsets; ++parts) {
-    std::vector<sheets::Pass> passes;
-    for (int64_t i = 0; i < parts; ++i) {
-      const int64_t first = i * offsets / parts, count = (i + 1) * offsets / parts - first;
-      if (served(count)) passes.push_back({.row = first, .rows = count, .columns = width});
-    }
-    if (static_cast<int64_t>(passes.size()) < parts) continue;
-    passes.front().first = passes.back().last = true;
-    return passes;
-  }
-  return {};
+double RollingWork(const sheets::Pass& pass, bool rounds) {
+  return static_cast<double>(pass.rows * pass.columns + 1 + (rounds ? 7 : 0));
 }
 
 double FoldedWork(const sheets::Pass& pass, int results, bool converts) {

@@ -20,6 +20,10 @@ constexpr bool FindsEdges(Kind kind) { return kind != Kind::kPlain && kind != Ki
 constexpr bool Rounds(Kind kind) { return FindsEdges(kind) && kind != Kind::kEdged; }
 // Whether a call may be run in parts: what others know of edges holds for the whole of one.
 constexpr bool GoesInParts(Kind kind) { return !FindsEdges(kind) || kind == Kind::kRolling; }
+// Whether one pass serves all of a kernel's rows and columns, though it be not their list's.
+constexpr bool TakesWholeKernels(Kind kind) {
+  return kind == Kind::kRolling || kind == Kind::kDoubled || kind == Kind::kFolded;
+}
 // Whether even and odd columns are taken together.
 constexpr bool TakesPairs(Kind kind) { return kind == Kind::kPairs || kind == Kind::kDoubled; }
 
@@ -32,10 +36,6 @@ std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Re
 
 // One pass over each residue of rows, for kernels of pairs; empty where there are none.
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns);
-
-// Passes over parts of the rows for rolling kernels of all that is wanted; empty where there are none.
-std::vector<sheets::Pass> ListRollingPasses(const sheets::Reach& rows, const sheets::Reach& columns, bool data,
-                                            bool weights);
 
 // Time of one vector of a pass, in the units of Step::Work; `results`: of the input's and the weights' gradients how
 // many it gives.
@@ -50,8 +50,8 @@ double DoubledWork(const sheets::Pass& pass, int results);
 // Likewise of a plane of a folded kernel's pass.
 double FoldedWork(const sheets::Pass& pass, int results, bool converts);
 
-// Likewise of a vector of a rolling kernel's pass.
-double RollingWork(const sheets::Pass& pass, int results, bool rounds);
+// Likewise of a vector of one gradient of a rolling kernel's pass.
+double RollingWork(const sheets::Pass& pass, bool rounds);
 
 }  // namespace canopy::conv::joint_planes
 

@@ -118,8 +118,9 @@ class JointRun {
         if (alike && call.planes > 0) {
           AddAlike(before, sheet, next, &call);
         } else {
-          for (int64_t row = 0; row < s_.rows_.positions; row += s_.band_) {
-            const Band band{row, std::min(s_.band_, s_.rows_.positions - row)};
+          const int64_t rows = s_.BandRows(kind_);
+          for (int64_t row = 0; row < s_.rows_.positions; row += rows) {
+            const Band band{row, std::min(rows, s_.rows_.positions - row)};
             AddBand(sheet, band, next, scratch, c - first, &call);
           }
         }
@@ -142,7 +143,7 @@ class JointRun {
   // addresses differ then, and finding no more than them takes a fifth of the time; calls of small planes take little
   // more themselves.
   bool CallsAreAlike() const {
-    return in_place_ && s_.bands_ == 1 && s_.passes(kind_).size() == 1 && g_.kernel[0] == 1 &&
+    return in_place_ && s_.BandRows(kind_) == s_.rows_.positions && s_.passes(kind_).size() == 1 && g_.kernel[0] == 1 &&
            s_.slices_.fewest() == 1 && s_.PlanesAtOnce(true) == s_.channel_block_;
   }
 
@@ -334,8 +335,9 @@ class JointRun {
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const int64_t floats = (TakesPairs(kind_) ? 2 : 1) * s_.lanes_;  // of the input and its gradient, for a vector
     const VectorSteps steps{s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_};
+    const int64_t most = kind_ == Kind::kRolling ? kMostRollingVectors : kMostTerms;
     const auto run = [&](kernels::JointResults what, const kernels::JointCall& part) {
-      RunInParts(KernelOf(*kernels_, kind_, what, pass), part, steps);
+      RunInParts(KernelOf(*kernels_, kind_, what, pass), part, steps, most);
     };
     const bool both = weights_ && data_ && KernelOf(*kernels_, kind_, kernels::kJointBoth, pass) != nullptr;
     if (both) return run(kernels::kJointBoth, call);

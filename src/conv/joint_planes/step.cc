@@ -2,6 +2,7 @@
 #include "conv/joint_planes/step.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked_math.h"
 #include "conv/joint_planes/parts.h"
@@ -60,7 +61,6 @@ JointStep::JointStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       slices_(problem.geometry),
       passes_(ListPasses(rows_, columns_)),
       pair_passes_(ListPairPasses(rows_, columns_)),
-      rolling_passes_(ListRollingPasses(rows_, columns_, data(), weights())),
       whole_passes_{
           {.rows = problem.geometry.kernel[1], .columns = problem.geometry.kernel[2], .first = true, .last = true}},
       lanes_(kernels::JointPlanes().lanes) {
@@ -138,9 +138,11 @@ bool JointStep::IsDoubled(Form read) const {
 }
 
 bool JointStep::IsRolling(Form read) const {
-  const auto what = data() ? kernels::kJointData : kernels::kJointWeights;
-  return !rolling_passes_.empty() && (data() || !bias()) && ReadsInForm(read) &&
-         KernelOf(kernels::JointPlanes(read), Kind::kRolling, what, rolling_passes_[0]) != nullptr;
+  const auto dense = [](const sheets::Reach& reach) { return reach.residues.size() == 1; };
+  const int64_t size = whole_passes_[0].rows;
+  return (data() || !bias()) && ReadsInForm(read) && dense(rows_) && dense(columns_) &&
+         size == whole_passes_[0].columns && size <= kernels::kMostJointRows &&
+         kernels::JointPlanes(read).rolling[kernels::kJointData][size] != nullptr;
 }
 
 Kind JointStep::KindOf(const ConvProblem& problem, Form read) const {
@@ -190,10 +192,8 @@ void JointStep::Cut() {
   const int64_t reach = std::max<int64_t>(0, rows_.before + rows_.after);
   const int64_t most = std::max<int64_t>(1, (kSheetFloats / row_pitch_ - reach) / sheets);
   band_ = base::CeilDiv(rows_.positions, base::CeilDiv(rows_.positions, most));
-  // Where an input plane meets several of the output's, its rows stay in the first-level cache meanwhile, and what
-  // several passes go over stays near.
+  // Where an input plane meets several of the output's, its rows stay in the first-level cache meanwhile.
   const bool stays = kind_ == Kind::kDoubled && slices_.most() > 1;
-  const bool again = kind_ == Kind::kRolling && rolling_passes_.size() > 1;
   const int64_t inputs = (weights() ? 1 : 0) + (data() ? 1 : 0);
   const int64_t fit = kSheetFloats / (residues() * columns_.positions * inputs + columns_.outputs);
   if (!GoesInParts(kind_)) {
@@ -207,9 +207,10 @@ void JointStep::Cut() {
     const int64_t planes = std::min(kSheetFloats / (sheets * plane_pitch_), kEnoughVectors / VectorsOf(band_) + 1);
     planes_ = base::PartSize(channel_block_, planes);
   }
-  const int64_t near = stays ? fit / band_ : again ? 2 * fit / band_ : channel_block_;
+  const int64_t near = stays ? fit / band_ : channel_block_;
   in_place_planes_ = std::clamp<int64_t>(near, 1, channel_block_);
-  distance_ = in_place_ ? (kind_ == Kind::kDoubled ? kDoubledAhead : kVectorsAhead) / VectorsOf(band_) + 1 : planes_;
+  const int64_t ahead = kind_ == Kind::kDoubled ? kDoubledAhead : kVectorsAhead;
+  distance_ = in_place_ ? ahead / VectorsOf(BandRows(kind_)) + 1 : planes_;
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
   // A vector before what any position meets; the kernel's first column then meets whole lines.
   const int64_t first = columns_.residues[0].first % lanes_;
@@ -217,7 +218,7 @@ void JointStep::Cut() {
   const int64_t rows = band_ + std::max(reach, rows_.Pitch() - rows_.positions);
   output_floats_ = base::RoundUp(front_ + (planes_ - 1) * plane_pitch_ + rows * row_pitch_ + slack, lanes_);
   input_floats_ = base::RoundUp((planes_ - 1) * plane_pitch_ + band_ * row_pitch_ + slack, lanes_);
-  const int64_t room = kernels::JointRoom(band_, kernels::kMostJointRows);
+  const int64_t room = kernels::JointRoom(std::min(rows_.positions, kMostTerms), kernels::kMostJointRows);
   if (kind_ == Kind::kRolling) input_floats_ = std::max(input_floats_, room * lanes_);
 }
 
@@ -296,8 +297,10 @@ double JointStep::CountWork(const ConvProblem& problem) const {
       continue;
     }
     if (kind_ == Kind::kRolling) {
-      work +=
-          slices * (vectors * RollingWork(pass, results, rounds) + results * kRollingWork * bands + kCallWork * calls);
+      const double parts = std::ceil(vectors / static_cast<double>(kMostTerms));
+      const double around = static_cast<double>((pass.rows - 1) * std::min(VectorsOf(1), kMostRollingVectors));
+      const double plane = (vectors + (parts - 1) * around) * RollingWork(pass, rounds) + parts * kRollingWork;
+      work += slices * (results * plane + kCallWork / static_cast<double>(PlanesAtOnce(in_place_)));
       continue;
     }
     if (kind_ == Kind::kPairs) {

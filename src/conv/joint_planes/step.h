@@ -6,11 +6,11 @@
 // gradient then has no zeros around it: it is read where it stands, or, where its numbers are rounded, from a sheet
 // without gaps, for each serves nine products, unless a row is one vector and a kernel rounds it once. With a stride,
 // each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
-// columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. Of 5x5 kernels the
-// registers hold one gradient's numbers: each takes every row of the output once, where it stands, for all rows that it
-// meets. Of planes of up to 8x8 two rows are one vector. An input plane that meets several output planes, for the
-// kernel has a depth, adds up what each gives. A kernel takes several channels of an image, whose planes follow one
-// another.
+// columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. Of 5x5 and 7x7
+// kernels the registers hold one gradient's numbers: each takes every row of the output once, where it stands, for all
+// rows that it meets. Of planes of up to 8x8 two rows are one vector. An input plane that meets several output planes,
+// for the kernel has a depth, adds up what each gives. A kernel takes several channels of an image, whose planes follow
+// one another.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -52,6 +52,9 @@ class JointStep : public Step {
   int64_t residues() const { return static_cast<int64_t>(rows_.residues.size() * columns_.residues.size()); }
   // Channels of a sheet, or of a call that reads planes where they stand.
   int64_t PlanesAtOnce(bool in_place) const { return in_place ? in_place_planes_ : planes_; }
+  // Rows of positions that a kernel gets at once: nothing bounds those of one that goes in parts over what stands in
+  // place.
+  int64_t BandRows(Kind kind) const { return kind == Kind::kRolling ? rows_.positions : band_; }
   // Vectors of `rows` rows of one plane.
   int64_t VectorsOf(int64_t rows) const;
   // Terms of a weight's sum in each lane.
@@ -80,10 +83,7 @@ class JointStep : public Step {
   kernels::JointResults Wanted() const;
 
   const std::vector<sheets::Pass>& passes(Kind kind) const {
-    return kind == Kind::kRolling                            ? rolling_passes_
-           : kind == Kind::kDoubled || kind == Kind::kFolded ? whole_passes_
-           : kind == Kind::kPairs                            ? pair_passes_
-                                                             : passes_;
+    return TakesWholeKernels(kind) ? whole_passes_ : kind == Kind::kPairs ? pair_passes_ : passes_;
   }
   void Lay(const ConvProblem& problem);
   void Cut();
@@ -95,10 +95,9 @@ class JointStep : public Step {
   uint8_t computations_;
   sheets::Reach rows_, columns_;
   sheets::Slices slices_;
-  std::vector<sheets::Pass> passes_;          // over sheets, or over columns that lie side by side
-  std::vector<sheets::Pass> pair_passes_;     // where every second column does, in place
-  std::vector<sheets::Pass> rolling_passes_;  // likewise, for rolling kernels
-  std::vector<sheets::Pass> whole_passes_;    // one over the whole kernel, for doubled and folded ones
+  std::vector<sheets::Pass> passes_;        // over sheets, or over columns that lie side by side
+  std::vector<sheets::Pass> pair_passes_;   // where every second column does, in place
+  std::vector<sheets::Pass> whole_passes_;  // one over the whole kernel
   int64_t lanes_ = 1;
   kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule

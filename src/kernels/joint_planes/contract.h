@@ -64,7 +64,7 @@ struct JointCall {
   // For doubled and rolling kernels: rows and columns of g that exist, from those that position 0 meets first.
   int64_t g_top, g_bottom, g_left, g_right;
   int64_t g_counted;  // likewise: the first row that `bias` counts
-  float* room;        // for rolling ones, if they give weights and round: JointRoom aligned vectors
+  float* room;        // for rolling ones, if they give weights: JointRoom aligned vectors
 };
 using JointFn = void (*)(const JointCall& call);
 
@@ -82,9 +82,10 @@ using JointFn = void (*)(const JointCall& call);
 // zeros around it, and is rounded as the form says; bias[n] gets the sum of what it was before, from the row g_counted
 // on, of the columns before position 0 and of all positions.
 
-// A rolling kernel serves its rows and columns over a g of the form's type, without zeros around it, which it
-// rounds as the form says. There is no `before`. One that gives data adds the sum of what g was before, from the row
-// g_counted on, to bias[n].
+// A rolling kernel serves as many rows as columns over a g of the form's type, without zeros around it, which it
+// rounds as the form says. A plane's taps follow one another, and so do their sums. There is no `before`. One that
+// gives data adds the sum of what g was before, from the row g_counted on, to bias[n]; terms of a row's last result,
+// where there is an odd number of `vectors`, are added in two sums, of even and of odd s.
 
 // Where they are `streamed` (kernels/streams.h), results are FP32 and begin with a line. A kernel of pairs has rows of
 // whole lines, a doubled one likewise, or rows that follow one another, no more than kMostGatheredFloats in a plane,
@@ -118,7 +119,10 @@ inline constexpr int kMostJointColumns = 12;
 inline constexpr int kMostJointPairRows = 3;
 
 // Vectors of JointCall::room.
-constexpr int64_t JointRoom(int64_t rows, int64_t kernel_rows) { return rows + 2 * (rows + kernel_rows - 1); }
+constexpr int64_t JointRoom(int64_t rows, int64_t kernel_rows) {
+  const int64_t around = kernel_rows - 1;
+  return 2 * (rows + 2 * around) + 3 * (rows + around);
+}
 
 enum JointResults { kJointBoth, kJointData, kJointWeights };
 
@@ -149,8 +153,8 @@ struct JointKernels {
   // By JointResults and rows; nullptr where there are no tails or too few registers, and for both at once of five.
   JointFn doubled[3][kMostJointRows + 1];
 
-  // By JointResults, rows and columns; nullptr where lanes cannot be moved or registers are few, and for both at once.
-  JointFn rolling[3][kMostJointRows + 1][kMostJointColumns + 1];
+  // By JointResults and rows; nullptr where lanes cannot be moved or registers are few, and for both at once.
+  JointFn rolling[3][kMostJointRows + 1];
 };
 
 // Where kernels of so many columns shift, g(n, y, v, 0, 0) is best a whole line; a vector before it is read, too.

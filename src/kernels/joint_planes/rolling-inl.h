@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per target: kernels of one gradient that take each row of g once, for all rows that meet it. What moves
-// lanes takes as long as what multiplies, and so rows of g are moved once for each column instead of once for each tap.
+// lanes takes as long as what multiplies, and so rows of g are moved once for each column instead of once for each tap,
+// or, where a room without edges is worth its copies, loaded from there.
 #if defined(CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_
 #undef CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_
@@ -56,179 +57,237 @@ class JointRowOfG {
   bool first_;
 };
 
-// Calls visit(shift, column) with what lanes meet under each kernel column.
-template <int kColumns, class Visit>
-HWY_INLINE void JointForShifts(JointVec here, JointVec before, const Visit& visit) {
-  JointEach<kColumns>([&](auto column) CANOPY_JOINT_LAMBDA { visit(JointShifted<column>(here, before), column); });
+template <Form kForm>
+HWY_INLINE auto JointAllColumns() {
+  return JointLanes(cv::ElementTag<TypeOf(kForm), JointTag>(), 0, kJointLanes);
 }
 
-// What is asked for meanwhile, some of it with each vector of a row.
+template <Form kForm, bool kAdds, class Mask>
+HWY_INLINE void JointStoreRolled(JointVec sum, Mask lanes, cv::FormElement<kForm>* to) {
+  if constexpr (kAdds) sum = hn::Add(sum, JointLoadSeen<kForm>(lanes, to));
+  JointStoreSeen<kForm, true>(sum, lanes, to);
+}
+
+// What is asked for meanwhile, some of it with each vector of a row. Small planes have room in the L1 beside those that
+// are multiplied.
 class JointAsking {
  public:
-  HWY_INLINE JointAsking(const JointCall& call, int64_t n) : call_(call) {
+  HWY_INLINE JointAsking(const JointCall& call, int64_t n)
+      : call_(call), near_(call.rows * call.vectors <= kMostNearVectors) {
     for (int i = 0; i < 3; ++i) at_[i] = call.ahead[i].Of(n, call.distance, call.planes);
   }
 
   template <bool kWrites>
   HWY_INLINE void Ask() {
-    JointAsk<kWrites>(at_[0]);
-    JointAsk<kWrites>(at_[1]);
+    if (kWrites || near_) {
+      AskNear(at_[0]);
+      AskNear(at_[1]);
+    } else {
+      kernels::Ask(at_[0]);
+      kernels::Ask(at_[1]);
+    }
     if constexpr (kWrites) AskToWrite(at_[2]);
     for (int i = 0; i < 3; ++i) at_[i] += call_.ahead[i].step;
   }
 
  private:
+  static constexpr int64_t kMostNearVectors = 128;
+
   const JointCall& call_;
+  bool near_;
   const char* at_[3];
 };
 
-template <Form kForm, int kRows, int kColumns, bool kAdds>
-void JointRollingData(const JointCall& call) {
+// kVectors that lie side by side, in all rows, with the sum of what `bias` counts added to it. There are two chains of
+// sums, for each waits for its last term: of two vectors, or of one vector's even and odd kernel columns.
+template <Form kForm, int kSize, bool kAdds, int kVectors>
+HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, JointAsking* ahead, JointVec* bias) {
   using Element = cv::FormElement<kForm>;
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
   const int64_t g_row = call.g.row / kBytes, to_row = call.result.row / kBytes;
+  const int64_t counted = call.bias != nullptr ? call.g_counted : call.rows;
+  const float* taps = call.taps + n * call.taps_plane;
+  const auto lanes = JointColumns<kForm>(call, v + kVectors - 1);  // of the vectors before all exist
+  const JointRowOfG<kForm> first(call, v), last(call, v + kVectors - 1);
+  const Element* g =
+      reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + (1 - kSize) * g_row;
+  Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane) + v * kJointLanes;
+  // As many taps as there are registers are kept; the others are read as they are multiplied.
+  constexpr int kHeld = 28 - 2 * kSize - 3 * kVectors, kLoaded = kSize * kSize - kHeld;
+  JointVec held[kHeld + 1];
+  JointEach<kHeld>([&](auto t) CANOPY_JOINT_LAMBDA { held[t] = hn::Set(d, taps[kLoaded + t]); });
+  JointVec sum[2][kSize];  // of rows from the one that is next complete
+  JointEach<2 * kSize>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i / kSize][i % kSize] = hn::Zero(d); });
+  for (int64_t y = 1 - kSize; y < call.rows; ++y) {
+    if (y >= call.g_top && y < call.g_bottom) {
+      asm volatile("" : "+r"(taps));  // or all are read here, most of them only to be put back into memory
+      JointVec line[kVectors + 1];
+      line[0] = first.Before(g);
+      line[1] = first.Here(g);
+      if constexpr (kVectors == 2) line[2] = last.Here(g + kJointLanes);
+      if (y >= counted) {
+        JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA { *bias = hn::Add(*bias, line[i + 1]); });
+        if (first.first()) *bias = hn::Add(*bias, line[0]);
+      }
+      JointEach<kVectors + 1>(
+          [&](auto i) CANOPY_JOINT_LAMBDA { line[i] = cv::RoundVec<RoundingOf(kForm), false, true>(d, line[i]); });
+      JointEach<kSize>([&](auto column) CANOPY_JOINT_LAMBDA {
+        JointVec shift[kVectors];
+        JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA { shift[i] = JointShifted<column>(line[i + 1], line[i]); });
+        JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA {
+          constexpr int kTap = r * kSize + column;
+          JointVec tap;
+          if constexpr (kTap < kLoaded) tap = hn::Set(d, taps[kTap]);
+          if constexpr (kTap >= kLoaded) tap = held[kTap - kLoaded];
+          JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA {
+            JointVec* of = sum[kVectors == 2 ? i : column % 2];
+            of[r] = hn::MulAdd(tap, shift[i], of[r]);
+          });
+        });
+      });
+    }
+    if (y >= 0) {
+      ahead->template Ask<true>();
+      if constexpr (kVectors == 2) {
+        ahead->template Ask<true>();
+        JointStoreRolled<kForm, kAdds>(sum[0][0], JointAllColumns<kForm>(), to);
+        JointStoreRolled<kForm, kAdds>(sum[1][0], lanes, to + kJointLanes);
+      } else {
+        JointStoreRolled<kForm, kAdds>(hn::Add(sum[0][0], sum[1][0]), lanes, to);
+      }
+      to += to_row;
+    }
+    JointEach<2 * (kSize - 1)>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i % 2][i / 2] = sum[i % 2][i / 2 + 1]; });
+    sum[0][kSize - 1] = sum[1][kSize - 1] = hn::Zero(d);
+    g += g_row;
+  }
+}
+
+template <Form kForm, int kSize, bool kAdds>
+void JointRollingData(const JointCall& call) {
+  const JointTag d;
   for (int64_t n = 0; n < call.planes; ++n) {
-    const float* taps = call.taps + n * call.taps_plane;
-    // Of the first kernel row taps are loaded each time: registers are short.
-    JointVec tap[(kRows - 1) * kColumns];
-    JointEach<(kRows - 1) * kColumns>([&](auto t) CANOPY_JOINT_LAMBDA {
-      tap[t] = hn::Set(d, taps[(t / kColumns + 1) * call.taps_row + t % kColumns * call.taps_column]);
-    });
     JointVec bias = hn::Zero(d);
     JointAsking ahead(call, n);
-    for (int64_t v = 0; v < call.vectors; ++v) {
-      const auto lanes = JointColumns<kForm>(call, v);
-      const JointRowOfG<kForm> row(call, v);
-      const Element* g =
-          reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + (1 - kRows) * g_row;
-      Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane) + v * kJointLanes;
-      JointVec sum[kRows];  // of rows from the one that is next complete
-      JointEach<kRows>([&](auto r) CANOPY_JOINT_LAMBDA { sum[r] = hn::Zero(d); });
-      for (int64_t y = 1 - kRows; y < call.rows; ++y) {
-        if (y >= call.g_top && y < call.g_bottom) {
-          JointVec here = row.Here(g), before = row.Before(g);
-          if (y >= call.g_counted) {
-            bias = hn::Add(bias, here);
-            if (row.first()) bias = hn::Add(bias, before);
-          }
-          here = cv::RoundVec<RoundingOf(kForm), false, true>(d, here);
-          before = cv::RoundVec<RoundingOf(kForm), false, true>(d, before);
-          JointForShifts<kColumns>(here, before, [&](JointVec shift, auto column) CANOPY_JOINT_LAMBDA {
-            sum[0] = hn::MulAdd(hn::Set(d, taps[column * call.taps_column]), shift, sum[0]);
-            JointEach<kRows - 1>([&](auto r) CANOPY_JOINT_LAMBDA {
-              sum[r + 1] = hn::MulAdd(tap[r * kColumns + column], shift, sum[r + 1]);
-            });
-          });
-        }
-        if (y >= 0) {
-          ahead.template Ask<true>();
-          if constexpr (kAdds) sum[0] = hn::Add(sum[0], JointLoadSeen<kForm>(lanes, to));
-          JointStoreSeen<kForm, true>(sum[0], lanes, to);
-          to += to_row;
-        }
-        JointEach<kRows - 1>([&](auto r) CANOPY_JOINT_LAMBDA { sum[r] = sum[r + 1]; });
-        sum[kRows - 1] = hn::Zero(d);
-        g += g_row;
-      }
-    }
+    int64_t v = 0;
+    for (; v + 2 <= call.vectors; v += 2) JointRollData<kForm, kSize, kAdds, 2>(call, n, v, &ahead, &bias);
+    if (v < call.vectors) JointRollData<kForm, kSize, kAdds, 1>(call, n, v, &ahead, &bias);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }
 }
 
-// A vector's rows of x, and of g from `begin` to `end`, as they are multiplied. A function of its own, for sums leave
-// it no registers.
-template <Form kForm>
-HWY_NOINLINE void JointRoundColumn(const JointCall& call, int64_t n, int64_t v, int64_t begin, int64_t end, float* to) {
-  using Element = cv::FormElement<kForm>;
-  const JointTag d;
-  constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
-  const auto lanes = JointColumns<kForm>(call, v);
-  const JointRowOfG<kForm> row(call, v);
-  const auto round = [&](JointVec from, float* at)
-                         CANOPY_JOINT_LAMBDA { hn::Store(cv::RoundVec<RoundingOf(kForm), false>(d, from), d, at); };
-  const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + v * kJointLanes;
-  for (int64_t y = 0; y < call.rows; ++y, x += call.x.row / kBytes) {
-    round(JointLoadSeen<kForm>(lanes, x), call.room + y * kJointLanes);
-  }
-  const Element* g =
-      reinterpret_cast<const Element*>(call.g.first + n * call.g.plane + begin * call.g.row) + v * kJointLanes;
-  for (int64_t y = begin; y < end; ++y, g += call.g.row / kBytes, to += 2 * kJointLanes) {
-    round(row.Here(g), to);
-    round(row.Before(g), to + kJointLanes);
-  }
-}
+// ---- weights -------------------------------------------------------------------------------------------------------
 
-template <Form kForm, int kRows, int kColumns>
-void JointRollingWeights(const JointCall& call) {
+// One or two vectors of each row of x and g as they are multiplied, in call.room: without edges that anybody would have
+// to look for, and rounded once. Of g there is a vector before; of x zeros where rows of g meet none.
+struct JointRoomRows {
+  static constexpr int64_t kXRow = 2 * kJointLanes, kGRow = 3 * kJointLanes;
+  int64_t rows, vectors;  // rows of g
+  float* x;               // what row 0 of g meets first
+  float* g;               // of its row 0, what position 0 meets first
+};
+
+template <Form kForm, int kVectors>
+void JointFillRoom(const JointCall& call, int64_t n, int64_t v, int64_t begin, int64_t end, int64_t x_end,
+                   const JointRoomRows& room) {
   using Element = cv::FormElement<kForm>;
-  constexpr bool kRounds = RoundingOf(kForm) != numerics::InputRounding::kNone;
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes;
-  const int64_t begin = HWY_MAX(call.g_top, 1 - kRows), end = HWY_MIN(call.g_bottom, call.rows);
-  for (int64_t n = 0; n < call.planes; ++n) {
-    JointVec sum[kRows * kColumns];
-    JointEach<kRows * kColumns>([&](auto t) CANOPY_JOINT_LAMBDA { sum[t] = hn::Zero(d); });
-    JointAsking ahead(call, n);
-    for (int64_t v = 0; v < call.vectors; ++v) {
-      const auto lanes = JointColumns<kForm>(call, v);
-      const JointRowOfG<kForm> row(call, v);
-      const Element* g =
-          reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + begin * g_row;
-      const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + v * kJointLanes;
-      float* const rounded = call.room + call.rows * kJointLanes;
-      if constexpr (kRounds) JointRoundColumn<kForm>(call, n, v, begin, end, rounded);
-      for (int64_t y = begin; y < end; ++y) {
-        ahead.template Ask<false>();
-        JointVec here, before, shifts[kColumns];
-        if constexpr (kRounds) {
-          here = JointOnce(hn::Load(d, rounded + 2 * (y - begin) * kJointLanes));
-          before = JointOnce(hn::Load(d, rounded + (2 * (y - begin) + 1) * kJointLanes));
-        } else {
-          here = row.Here(g);
-          before = row.Before(g);
-        }
-        JointForShifts<kColumns>(here, before, [&](JointVec shift, auto s) CANOPY_JOINT_LAMBDA { shifts[s] = shift; });
-        JointEach<kRows>([&](auto r) CANOPY_JOINT_LAMBDA {
-          if (y + r < 0 || y + r >= call.rows) return;
-          JointVec source;
-          if constexpr (kRounds) {
-            source = JointOnce(hn::Load(d, call.room + (y + r) * kJointLanes));
-          } else {
-            source = JointOnce(JointLoadSeen<kForm>(lanes, x + (y + r) * x_row));
-          }
-          JointEach<kColumns>([&](auto s) CANOPY_JOINT_LAMBDA {
-            sum[r * kColumns + s] = hn::MulAdd(source, shifts[s], sum[r * kColumns + s]);
-          });
-        });
-        g += g_row;
-      }
-    }
-    float* sums = call.sums + n * call.sums_plane;
-    JointEach<kRows * kColumns>([&](auto t) CANOPY_JOINT_LAMBDA {
-      JointAddTo(sums + t / kColumns * call.sums_row + t % kColumns * call.sums_column, sum[t]);
-    });
+  const auto round = [&](JointVec from, float* at)
+                         CANOPY_JOINT_LAMBDA { hn::Store(cv::RoundVec<RoundingOf(kForm), false>(d, from), d, at); };
+  const auto clear = [&](float* at) CANOPY_JOINT_LAMBDA {
+    JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA { hn::Store(hn::Zero(d), d, at + i * kJointLanes); });
+  };
+  const auto lanes = JointColumns<kForm>(call, v + kVectors - 1);
+  const int64_t first = HWY_MAX(begin, 0), behind = HWY_MIN(x_end, call.rows);
+  const Element* x =
+      reinterpret_cast<const Element*>(call.x.first + n * call.x.plane + first * call.x.row) + v * kJointLanes;
+  float* to = room.x;
+  for (int64_t y = begin; y < first; ++y, to += JointRoomRows::kXRow) clear(to);
+  for (int64_t y = first; y < behind; ++y, x += x_row, to += JointRoomRows::kXRow) {
+    if constexpr (kVectors == 2) round(JointLoadSeen<kForm>(JointAllColumns<kForm>(), x), to);
+    constexpr int64_t kLast = (kVectors - 1) * kJointLanes;
+    round(JointLoadSeen<kForm>(lanes, x + kLast), to + kLast);
+  }
+  for (int64_t y = HWY_MAX(first, behind); y < x_end; ++y, to += JointRoomRows::kXRow) clear(to);
+  const JointRowOfG<kForm> row(call, v), last(call, v + 1);
+  const Element* g =
+      reinterpret_cast<const Element*>(call.g.first + n * call.g.plane + begin * call.g.row) + v * kJointLanes;
+  to = room.g;
+  for (int64_t y = begin; y < end; ++y, g += g_row, to += JointRoomRows::kGRow) {
+    round(row.Before(g), to - kJointLanes);
+    round(row.Here(g), to);
+    if constexpr (kVectors == 2) round(last.Here(g + kJointLanes), to + kJointLanes);
   }
 }
 
-template <Form kForm, int kRows, int kColumns>
+// The sums of kCount kernel columns from kFirst on. Those of the first ask for memory.
+template <int kSize, int kFirst, int kCount>
+HWY_INLINE void JointRollWeights(const JointRoomRows& room, JointAsking* ahead, float* sums) {
+  const JointTag d;
+  JointVec sum[kSize * kCount];
+  JointEach<kSize * kCount>([&](auto t) CANOPY_JOINT_LAMBDA { sum[t] = hn::Zero(d); });
+  for (int64_t v = 0; v < room.vectors; ++v) {
+    const float *x = room.x + v * kJointLanes, *g = room.g + v * kJointLanes - kFirst;
+    for (int64_t y = 0; y < room.rows; ++y, x += JointRoomRows::kXRow, g += JointRoomRows::kGRow) {
+      if constexpr (kFirst == 0) ahead->template Ask<false>();
+      JointVec shift[kCount];
+      JointEach<kCount>([&](auto s) CANOPY_JOINT_LAMBDA { shift[s] = JointOnce(hn::LoadU(d, g - s)); });
+      JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA {
+        const JointVec source = JointOnce(hn::Load(d, x + r * JointRoomRows::kXRow));
+        JointEach<kCount>([&](auto s) CANOPY_JOINT_LAMBDA {
+          sum[r * kCount + s] = hn::MulAdd(source, shift[s], sum[r * kCount + s]);
+        });
+      });
+    }
+  }
+  JointEach<kSize * kCount>([&](auto t) CANOPY_JOINT_LAMBDA {
+    JointAddTo(sums + (t / kCount * kSize + kFirst + t % kCount) * kJointLanes, sum[t]);
+  });
+}
+
+template <Form kForm, int kSize>
+void JointRollingWeights(const JointCall& call) {
+  // Columns whose sums the registers hold at once, beside what they are made of.
+  constexpr int kAtOnce = HWY_MIN(kSize, 25 / kSize), kWhole = kSize / kAtOnce;
+  const int64_t begin = HWY_MAX(call.g_top, 1 - kSize), end = HWY_MIN(call.g_bottom, call.rows);
+  float* const room_of_g = call.room + (call.rows + 2 * (kSize - 1)) * JointRoomRows::kXRow + kJointLanes;
+  for (int64_t n = 0; n < call.planes; ++n) {
+    JointAsking ahead(call, n);
+    float* sums = call.sums + n * call.sums_plane;
+    for (int64_t v = 0; v < call.vectors; v += 2) {
+      const JointRoomRows room{end - begin, HWY_MIN(2, call.vectors - v), call.room, room_of_g};
+      const auto fill = room.vectors == 2 ? &JointFillRoom<kForm, 2> : &JointFillRoom<kForm, 1>;
+      fill(call, n, v, begin, end, end + kSize - 1, room);
+      JointEach<kWhole>([&](auto i)
+                            CANOPY_JOINT_LAMBDA { JointRollWeights<kSize, i * kAtOnce, kAtOnce>(room, &ahead, sums); });
+      constexpr int kLeft = kSize - kWhole * kAtOnce;
+      if constexpr (kLeft > 0) JointRollWeights<kSize, kWhole * kAtOnce, kLeft>(room, &ahead, sums);
+    }
+  }
+}
+
+template <Form kForm, int kSize>
 void JointRollingDataPlanes(const JointCall& call) {
   if constexpr (!kJointHalf<kForm>) {
-    if (call.adds) return JointRollingData<kForm, kRows, kColumns, true>(call);
+    if (call.adds) return JointRollingData<kForm, kSize, true>(call);
   }
-  JointRollingData<kForm, kRows, kColumns, false>(call);
+  JointRollingData<kForm, kSize, false>(call);
+}
+
+template <Form kForm, int kSize>
+void FillJointRollingSize(JointKernels* kernels) {
+  kernels->rolling[kJointData][kSize] = &JointRollingDataPlanes<kForm, kSize>;
+  kernels->rolling[kJointWeights][kSize] = &JointRollingWeights<kForm, kSize>;
 }
 
 template <Form kForm>
 void FillJointRolling(JointKernels* kernels) {
   if constexpr (CANOPY_VECTOR_REGISTERS >= 32 && kJointShifts) {
-    kernels->rolling[kJointData][5][5] = &JointRollingDataPlanes<kForm, 5, 5>;
-    kernels->rolling[kJointWeights][5][5] = &JointRollingWeights<kForm, 5, 5>;
-    if constexpr (kForm == Form::kFloat32) {  // each pass would round or convert x anew
-      kernels->rolling[kJointWeights][3][7] = &JointRollingWeights<kForm, 3, 7>;
-      kernels->rolling[kJointWeights][2][7] = &JointRollingWeights<kForm, 2, 7>;
-    }
+    FillJointRollingSize<kForm, 5>(kernels);
+    FillJointRollingSize<kForm, 7>(kernels);
   }
 }
 

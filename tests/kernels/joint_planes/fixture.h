@@ -38,6 +38,14 @@ class JointPlanesFixture : public testing::TestWithParam<int64_t> {
     call->g = {g.data() + kFirstG * g.size(), kGPlane * g.size(), g_row() * g.size()};
   }
 
+  // A plane's taps follow one another.
+  void SetTapsInOrder(int64_t rows, int64_t columns, JointCall* call) const {
+    call->taps = taps_.data();
+    call->taps_plane = rows * columns + 2;
+    call->taps_row = columns;
+    call->taps_column = 1;
+  }
+
   JointCall CallOf(const Shape& shape, const Elements& x, Elements* result, float* sums) const {
     JointCall call{};
     const int64_t size = x.size();

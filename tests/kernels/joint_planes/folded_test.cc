@@ -30,10 +30,7 @@ class JointFoldedTest : public JointPlanesFixture {
     call.g.row = call.x.row = call.result.row = pitch * x.size();
     call.last_lanes = static_cast<int>(columns);
     const int64_t taps = size * size;
-    call.taps = taps_.data();
-    call.taps_plane = taps + 2;
-    call.taps_row = size;
-    call.taps_column = 1;
+    SetTapsInOrder(size, size, &call);
     call.bias = bias.data();
     call.adds = adds;
     JointPlanes(form).folded[what][size](call);
