@@ -16,6 +16,7 @@ inline constexpr double kWorkASecondNumber = 0.8;  // more, of every second one
 inline constexpr double kWorkACopiedNumber = 1.2;  // more, where channels or converted numbers are copied first
 inline constexpr double kWorkAFetchedNumber = 6;   // more, where numbers have no neighbours
 inline constexpr double kWorkASegment = 2;         // starting a stretch of neighbours, for each of 32 lines
+inline constexpr double kWorkAShortSegment = 16;   // more, of one pixel: by its length
 inline constexpr double kWorkAMissedNumber = 10;   // more, of one in memory that the products have not asked for
 inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
 inline constexpr double kWorkAResult = 1.8;

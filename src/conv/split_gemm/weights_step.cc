@@ -64,13 +64,17 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
   const double rows = static_cast<double>(row_panels_ * kSplitSide),
                lanes = static_cast<double>(lane_panels_ * kSplitSide),
                terms = static_cast<double>(blocks_ * kSplitTerms);
-  const auto number = [&](const Operand& operand, int64_t step, double whole) {
+  const auto number = [&](const Operand& operand, int64_t step, double whole, int64_t together) {
     if (ChannelLines(operand, step)) return kWorkASplitNumber + kWorkACopiedNumber;
-    const double segment = kWorkASegment / static_cast<double>(g.output_size[2]);
+    const double length = static_cast<double>(together);
+    const double segment = (kWorkASegment + kWorkAShortSegment / length) / length;
     return whole + segment + (step == 1 ? 0 : step == kMostApart ? kWorkASecondNumber : kWorkAFetchedNumber);
   };
-  const double input = number(problem.input, problem.input.strides[4] * g.stride[2], kWorkATurnedNumber),
-               output = number(problem.output, problem.output.strides[4], kWorkASplitNumber);
+  const int64_t width = g.output_size[2], plane = g.output_size[1] * width;
+  const bool rows_meet = g.stride[1] == 1 && g.input_size[2] == width && g.kernel[2] == 1;
+  const double input = number(problem.input, problem.input.strides[4] * g.stride[2], kWorkATurnedNumber,
+                              rows_meet ? plane : width),
+               output = number(problem.output, problem.output.strides[4], kWorkASplitNumber, plane);
   const double far = OutgrowsCaches(problem, problem.computations) ? MissedShare() * kWorkAMissedNumber : 0;
   const double inputs = lanes * static_cast<double>(RowBlocks()), outputs = rows * static_cast<double>(LaneBlocks());
   return static_cast<double>(g.groups) *
