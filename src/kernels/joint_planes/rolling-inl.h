@@ -250,8 +250,8 @@ HWY_INLINE void JointRollWeights(const JointRoomRows& room, JointAsking* ahead, 
 
 template <Form kForm, int kSize>
 void JointRollingWeights(const JointCall& call) {
-  // Columns whose sums the registers hold at once, beside what they are made of.
-  constexpr int kAtOnce = HWY_MIN(kSize, 25 / kSize), kWhole = kSize / kAtOnce;
+  // Shares of the columns, of whose sums the registers hold no more at once.
+  constexpr int kAtOnce = 25 / kSize, kShares = (kSize + kAtOnce - 1) / kAtOnce;
   const int64_t begin = HWY_MAX(call.g_top, 1 - kSize), end = HWY_MIN(call.g_bottom, call.rows);
   float* const room_of_g = call.room + (call.rows + 2 * (kSize - 1)) * JointRoomRows::kXRow + kJointLanes;
   for (int64_t n = 0; n < call.planes; ++n) {
@@ -261,10 +261,10 @@ void JointRollingWeights(const JointCall& call) {
       const JointRoomRows room{end - begin, HWY_MIN(2, call.vectors - v), call.room, room_of_g};
       const auto fill = room.vectors == 2 ? &JointFillRoom<kForm, 2> : &JointFillRoom<kForm, 1>;
       fill(call, n, v, begin, end, end + kSize - 1, room);
-      JointEach<kWhole>([&](auto i)
-                            CANOPY_JOINT_LAMBDA { JointRollWeights<kSize, i * kAtOnce, kAtOnce>(room, &ahead, sums); });
-      constexpr int kLeft = kSize - kWhole * kAtOnce;
-      if constexpr (kLeft > 0) JointRollWeights<kSize, kWhole * kAtOnce, kLeft>(room, &ahead, sums);
+      JointEach<kShares>([&](auto i) CANOPY_JOINT_LAMBDA {
+        constexpr int kFirst = i * kSize / kShares, kEnd = (i + 1) * kSize / kShares;
+        JointRollWeights<kSize, kFirst, kEnd - kFirst>(room, &ahead, sums);
+      });
     }
   }
 }
