@@ -17,7 +17,7 @@ struct VectorSteps {
 };
 
 // Of a rolling kernel, which meets rows around its own again in each part: high parts rather than wide ones.
-inline constexpr int64_t kMostRollingVectors = 4;
+inline constexpr int64_t kMostRollingVectors = 8;
 
 // Parts have up to `most` vectors of a row.
 void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps, int64_t most);

@@ -223,6 +223,9 @@ void JointFillRoom(const JointCall& call, int64_t n, int64_t v, int64_t begin, i
   }
 }
 
+// Sums that registers hold beside what they are made of.
+inline constexpr int kMostRollingSums = 25;
+
 // The sums of kCount kernel columns from kFirst on. Those of the first ask for memory.
 template <int kSize, int kFirst, int kCount>
 HWY_INLINE void JointRollWeights(const JointRoomRows& room, JointAsking* ahead, float* sums) {
@@ -248,10 +251,48 @@ HWY_INLINE void JointRollWeights(const JointRoomRows& room, JointAsking* ahead, 
   });
 }
 
+// Where registers hold all sums and rows are multiplied as they stand, a row of g moved for each column is less work
+// than a room.
+template <Form kForm, int kSize>
+void JointRollingWeightsInPlace(const JointCall& call) {
+  using Element = cv::FormElement<kForm>;
+  const JointTag d;
+  constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
+  const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes;
+  const int64_t begin = HWY_MAX(call.g_top, 1 - kSize), end = HWY_MIN(call.g_bottom, call.rows);
+  for (int64_t n = 0; n < call.planes; ++n) {
+    JointVec sum[kSize * kSize];
+    JointEach<kSize * kSize>([&](auto t) CANOPY_JOINT_LAMBDA { sum[t] = hn::Zero(d); });
+    JointAsking ahead(call, n);
+    for (int64_t v = 0; v < call.vectors; ++v) {
+      const auto lanes = JointColumns<kForm>(call, v);
+      const JointRowOfG<kForm> row(call, v);
+      const Element* g =
+          reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + begin * g_row;
+      const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + v * kJointLanes;
+      for (int64_t y = begin; y < end; ++y, g += g_row) {
+        ahead.template Ask<false>();
+        const JointVec here = row.Here(g), before = row.Before(g);
+        JointVec shift[kSize];
+        JointEach<kSize>([&](auto s) CANOPY_JOINT_LAMBDA { shift[s] = JointShifted<s>(here, before); });
+        JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA {
+          if (y + r < 0 || y + r >= call.rows) return;
+          const JointVec source = JointOnce(JointLoadSeen<kForm>(lanes, x + (y + r) * x_row));
+          JointEach<kSize>([&](auto s) CANOPY_JOINT_LAMBDA {
+            sum[r * kSize + s] = hn::MulAdd(source, shift[s], sum[r * kSize + s]);
+          });
+        });
+      }
+    }
+    float* sums = call.sums + n * call.sums_plane;
+    JointEach<kSize * kSize>([&](auto t) CANOPY_JOINT_LAMBDA { JointAddTo(sums + t * kJointLanes, sum[t]); });
+  }
+}
+
 template <Form kForm, int kSize>
 void JointRollingWeights(const JointCall& call) {
   // Shares of the columns, of whose sums the registers hold no more at once.
-  constexpr int kAtOnce = 25 / kSize, kShares = (kSize + kAtOnce - 1) / kAtOnce;
+  constexpr int kAtOnce = kMostRollingSums / kSize, kShares = (kSize + kAtOnce - 1) / kAtOnce;
   const int64_t begin = HWY_MAX(call.g_top, 1 - kSize), end = HWY_MIN(call.g_bottom, call.rows);
   float* const room_of_g = call.room + (call.rows + 2 * (kSize - 1)) * JointRoomRows::kXRow + kJointLanes;
   for (int64_t n = 0; n < call.planes; ++n) {
@@ -280,7 +321,11 @@ void JointRollingDataPlanes(const JointCall& call) {
 template <Form kForm, int kSize>
 void FillJointRollingSize(JointKernels* kernels) {
   kernels->rolling[kJointData][kSize] = &JointRollingDataPlanes<kForm, kSize>;
-  kernels->rolling[kJointWeights][kSize] = &JointRollingWeights<kForm, kSize>;
+  if constexpr (kForm == Form::kFloat32 && kSize * kSize <= kMostRollingSums) {
+    kernels->rolling[kJointWeights][kSize] = &JointRollingWeightsInPlace<kForm, kSize>;
+  } else {
+    kernels->rolling[kJointWeights][kSize] = &JointRollingWeights<kForm, kSize>;
+  }
 }
 
 template <Form kForm>
