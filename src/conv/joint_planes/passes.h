@@ -20,7 +20,7 @@ constexpr bool FindsEdges(Kind kind) { return kind != Kind::kPlain && kind != Ki
 constexpr bool Rounds(Kind kind) { return FindsEdges(kind) && kind != Kind::kEdged; }
 // Whether a call may be run in parts: what others know of edges holds for the whole of one.
 constexpr bool GoesInParts(Kind kind) { return !FindsEdges(kind) || kind == Kind::kRolling; }
-// Whether one pass serves all of a kernel's rows and columns, though it be not their list's.
+// Whether one pass takes all of a kernel's rows and columns.
 constexpr bool TakesWholeKernels(Kind kind) {
   return kind == Kind::kRolling || kind == Kind::kDoubled || kind == Kind::kFolded;
 }

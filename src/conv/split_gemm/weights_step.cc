@@ -70,6 +70,7 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
     const double segment = (kWorkASegment + kWorkAShortSegment / length) / length;
     return whole + segment + (step == 1 ? 0 : step == kMostApart ? kWorkASecondNumber : kWorkAFetchedNumber);
   };
+  // Stretches of neighbours are rows, unless these follow one another in memory.
   const int64_t width = g.output_size[2], plane = g.output_size[1] * width;
   const bool rows_meet = g.stride[1] == 1 && g.input_size[2] == width && g.kernel[2] == 1;
   const double input = number(problem.input, problem.input.strides[4] * g.stride[2], kWorkATurnedNumber,

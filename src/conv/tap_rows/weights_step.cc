@@ -31,7 +31,7 @@ constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 // In units of Step::Work.
 constexpr double kEfficiency = 0.93;           // of the tiles
 constexpr double kEfficiencyOfOne = 0.75;      // likewise, of one vector: every multiply-add has a load
-constexpr double kRunShare = 0.5;              // more of what tiles take, of a run of pixels: of each row another
+constexpr double kRunShare = 0.5;              // of what tiles take, more of a run of one pixel; each row is a run
 constexpr double kWorkATransposedVector = 12;  // of output: channels often lie in the same sets of the L1
 constexpr double kWorkAFarVector = 7;          // more from memory
 constexpr double kWorkACopiedVector = 4;       // likewise, where they lie side by side

@@ -114,7 +114,7 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, Joint
       reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + (1 - kSize) * g_row;
   Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane) + v * kJointLanes;
   // As many taps as there are registers are kept; the others are read as they are multiplied.
-  constexpr int kHeld = 28 - 2 * kSize - 3 * kVectors, kLoaded = kSize * kSize - kHeld;
+  constexpr int kHeld = 25 - 2 * kSize - 3 * kVectors, kLoaded = kSize * kSize - kHeld;
   JointVec held[kHeld + 1];
   JointEach<kHeld>([&](auto t) CANOPY_JOINT_LAMBDA { held[t] = hn::Set(d, taps[kLoaded + t]); });
   JointVec sum[2][kSize];  // of rows from the one that is next complete
