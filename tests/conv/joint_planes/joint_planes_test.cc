@@ -279,7 +279,7 @@ TEST_P(JointPlanesAlgorithmTest, GivesAllGradientsOf5x5KernelsWithAStrideOfTwoIn
   }
 }
 
-// Of 5x5 kernels one gradient's registers are all there are, so that the bias gradient goes with the input's.
+// Of these kernels one gradient's registers are all there are, so that the bias gradient goes with the input's.
 TEST_P(JointPlanesAlgorithmTest, LaysNoSheetsUnder5x5And7x7Kernels) {
   const kernels::ScopedTarget scoped(GetParam());
   if (kernels::JointPlanes().rolling[kernels::kJointData][5] == nullptr) GTEST_SKIP() << "they need moving lanes";
