@@ -283,7 +283,8 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
   const double rounded = weights() && rounds ? kRoundWork * vectors : 0;
   for (const sheets::Pass& pass : passes(kind_)) {
-    const double bands = static_cast<double>(bands_), calls = bands / static_cast<double>(PlanesAtOnce(in_place_));
+    const double bands = static_cast<double>(base::CeilDiv(rows_.positions, BandRows(kind_))),
+                 calls = bands / static_cast<double>(PlanesAtOnce(in_place_));
     const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (kind_ == Kind::kDoubled) {
       const double halves = static_cast<double>(rows_.positions * base::CeilDiv(g.input_size[2], lanes_));
@@ -300,7 +301,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
       const double parts = std::ceil(vectors / static_cast<double>(kMostTerms));
       const double around = static_cast<double>((pass.rows - 1) * std::min(VectorsOf(1), kMostRollingVectors));
       const double plane = (vectors + (parts - 1) * around) * RollingWork(pass, rounds) + parts * kRollingWork;
-      work += slices * (results * plane + kCallWork / static_cast<double>(PlanesAtOnce(in_place_)));
+      work += slices * (results * plane + kCallWork * calls);
       continue;
     }
     if (kind_ == Kind::kPairs) {

@@ -11,6 +11,8 @@
 
 #include <hwy/highway.h>
 
+#include <type_traits>
+
 #include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/edged-inl.h"
@@ -56,17 +58,6 @@ class JointRowOfG {
   hn::Mask<cv::ElementTag<TypeOf(kForm), JointTag>> here_, before_;
   bool first_;
 };
-
-template <Form kForm>
-HWY_INLINE auto JointAllColumns() {
-  return JointLanes(cv::ElementTag<TypeOf(kForm), JointTag>(), 0, kJointLanes);
-}
-
-template <Form kForm, bool kAdds, class Mask>
-HWY_INLINE void JointStoreRolled(JointVec sum, Mask lanes, cv::FormElement<kForm>* to) {
-  if constexpr (kAdds) sum = hn::Add(sum, JointLoadSeen<kForm>(lanes, to));
-  JointStoreSeen<kForm, true>(sum, lanes, to);
-}
 
 // What is asked for meanwhile, some of it with each vector of a row. Small planes have room in the L1 beside those that
 // are multiplied.
@@ -117,6 +108,7 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, Joint
   constexpr int kHeld = 25 - 2 * kSize - 3 * kVectors, kLoaded = kSize * kSize - kHeld;
   JointVec held[kHeld + 1];
   JointEach<kHeld>([&](auto t) CANOPY_JOINT_LAMBDA { held[t] = hn::Set(d, taps[kLoaded + t]); });
+  constexpr int64_t kLast = (kVectors - 1) * kJointLanes;
   JointVec sum[2][kSize];  // of rows from the one that is next complete
   JointEach<2 * kSize>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i / kSize][i % kSize] = hn::Zero(d); });
   for (int64_t y = 1 - kSize; y < call.rows; ++y) {
@@ -149,13 +141,16 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, Joint
     }
     if (y >= 0) {
       ahead->template Ask<true>();
+      JointVec result = sum[1][0];  // of the last vector
       if constexpr (kVectors == 2) {
         ahead->template Ask<true>();
-        JointStoreRolled<kForm, kAdds>(sum[0][0], JointAllColumns<kForm>(), to);
-        JointStoreRolled<kForm, kAdds>(sum[1][0], lanes, to + kJointLanes);
+        if constexpr (kAdds) sum[0][0] = hn::Add(sum[0][0], cv::LoadVec<TypeOf(kForm)>(d, to));
+        JointStore<kForm, true>(std::false_type(), sum[0][0], to, kJointLanes);
       } else {
-        JointStoreRolled<kForm, kAdds>(hn::Add(sum[0][0], sum[1][0]), lanes, to);
+        result = hn::Add(sum[0][0], result);
       }
+      if constexpr (kAdds) result = hn::Add(result, JointLoadSeen<kForm>(lanes, to + kLast));
+      JointStoreSeen<kForm, true>(result, lanes, to + kLast);
       to += to_row;
     }
     JointEach<2 * (kSize - 1)>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i % 2][i / 2] = sum[i % 2][i / 2 + 1]; });
@@ -207,7 +202,7 @@ void JointFillRoom(const JointCall& call, int64_t n, int64_t v, int64_t begin, i
   float* to = room.x;
   for (int64_t y = begin; y < first; ++y, to += JointRoomRows::kXRow) clear(to);
   for (int64_t y = first; y < behind; ++y, x += x_row, to += JointRoomRows::kXRow) {
-    if constexpr (kVectors == 2) round(JointLoadSeen<kForm>(JointAllColumns<kForm>(), x), to);
+    if constexpr (kVectors == 2) round(cv::LoadVec<TypeOf(kForm)>(d, x), to);
     constexpr int64_t kLast = (kVectors - 1) * kJointLanes;
     round(JointLoadSeen<kForm>(lanes, x + kLast), to + kLast);
   }
