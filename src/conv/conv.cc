@@ -54,6 +54,12 @@ void LogRefusals(const Plan& plan) {
   }
 }
 
+std::string DescribeEntry(const plan::WorkspaceLedger::Entry& entry) {
+  std::string text = std::string("workspace: ") + entry.name;
+  if (entry.threads > 0) text += " of " + std::to_string(entry.threads) + " threads";
+  return text + " " + std::to_string(entry.bytes) + " bytes at " + std::to_string(entry.offset) + "\n";
+}
+
 }  // namespace
 
 base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* plan) {
@@ -61,7 +67,7 @@ base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* p
     *plan = Cache().Find(problem);
     if (*plan != nullptr) return {};
     std::shared_ptr<const Plan> built = BuildPlan(problem, OnlyAlgorithm());
-    if (built->ledger.overflowed()) {
+    if (built->overflowed()) {
       return {kInnerNullptr, "workspace: its size overflows 64 bits; allowed are problems whose blocks fit memory"};
     }
     LogRefusals(*built);
@@ -73,7 +79,7 @@ base::Status MakePlan(const ConvProblem& problem, std::shared_ptr<const Plan>* p
   }
 }
 
-uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.ledger.total_bytes()); }
+uint64_t WorkspaceBytes(const Plan& plan) { return static_cast<uint64_t>(plan.workspace_bytes()); }
 
 bool IsSmall(const Plan& plan) { return plan.work < kSmallWork; }
 
@@ -93,11 +99,8 @@ std::string Describe(const Plan& plan) {
     if (!refusals.empty()) text += "  refused: " + refusals + "\n";
   }
   text += "threads: " + std::to_string(ThreadCount(plan)) + "\n";
-  for (const auto& entry : plan.ledger.entries()) {
-    text.append("workspace: ").append(entry.name);
-    if (entry.threads > 0) text.append(" of ").append(std::to_string(entry.threads)).append(" threads");
-    text.append(" ").append(std::to_string(entry.bytes)).append(" bytes at ").append(std::to_string(entry.offset));
-    text.append("\n");
+  for (const PlannedStep& planned : plan.steps) {
+    for (const auto& entry : planned.ledger.entries()) text += DescribeEntry(entry);
   }
   return text;
 }
@@ -116,7 +119,7 @@ std::string AlgorithmNames(const Plan& plan) {
 void Run(const Plan& plan, const Buffers& buffers, void* workspace, bool saturate) noexcept {
   ConvProblem problem = plan.problem;
   problem.rule.saturate = saturate;
-  for (const PlannedStep& planned : plan.steps) planned.step->Run(problem, buffers, plan.ledger, workspace);
+  for (const PlannedStep& planned : plan.steps) planned.step->Run(problem, buffers, planned.ledger, workspace);
 }
 
 }  // namespace canopy::conv

@@ -2,7 +2,11 @@
 #include "conv/plan.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
+#include <iterator>
+#include <limits>
 #include <utility>
 
 namespace canopy::conv {
@@ -11,34 +15,6 @@ namespace {
 bool Allows(const char* only, const Algorithm& algorithm) {
   if (only == nullptr) return true;
   return std::strcmp(only, kDirect) == 0 ? !algorithm.fast : std::strcmp(only, algorithm.name) == 0;
-}
-
-// Plans by the cheapest of those that accept; by the reference only where none does.
-PlannedStep PlanStep(const ConvProblem& problem, Computation computation, const char* only,
-                     plan::WorkspaceLedger* ledger) {
-  PlannedStep planned{computation, nullptr, nullptr};
-  plan::WorkspaceLedger booked;
-  double least = 0;
-  for (int i = 0; i < kAlgorithmCount - 1; ++i) {
-    const Algorithm& algorithm = kAlgorithms[i];
-    if (!Allows(only, algorithm) || !algorithm.accepts(problem, computation).empty()) continue;
-    // Each books on a copy, so that the winner need not be made a second time: steps cost more than ledgers.
-    plan::WorkspaceLedger trial = *ledger;
-    std::unique_ptr<Step> step = algorithm.make_step(problem, computation, &trial);
-    const double work = step->Work();
-    if (planned.algorithm != nullptr && work >= least) continue;
-    planned.algorithm = &algorithm;
-    planned.step = std::move(step);
-    booked = std::move(trial);
-    least = work;
-  }
-  if (planned.algorithm != nullptr) {
-    *ledger = std::move(booked);
-    return planned;
-  }
-  planned.algorithm = &kAlgorithms[kAlgorithmCount - 1];
-  planned.step = planned.algorithm->make_step(problem, computation, ledger);
-  return planned;
 }
 
 // What one step may serve together: results of which each reads the output, or the input.
@@ -58,55 +34,103 @@ bool AnyReference(const std::vector<PlannedStep>& steps, uint8_t computations) {
   });
 }
 
-// One step for each computation of `computations`, one after another.
-void AddSteps(const ConvProblem& problem, uint8_t computations, const char* only, Plan* plan) {
-  for (const Computation computation : kAllComputations) {
-    if ((computations & computation) == 0) continue;
-    plan->ledger.StartOver();
-    plan->steps.push_back(PlanStep(problem, computation, only, &plan->ledger));
-  }
-}
+class Planner {
+ public:
+  Planner(const ConvProblem& problem, const char* only)
+      : problem_(problem), only_(only), least_(static_cast<size_t>(kAlgorithmCount)) {}
 
-// The joint algorithm with the least work, its step and what that books; `algorithm` is nullptr where none accepts.
-PlannedStep PlanJointStep(const ConvProblem& problem, uint8_t set, const char* only, plan::WorkspaceLedger* ledger) {
-  PlannedStep planned{set, nullptr, nullptr};
-  for (int i = 0; i < kAlgorithmCount - 1; ++i) {
-    const Algorithm& algorithm = kAlgorithms[i];
-    const Computation joint = static_cast<Computation>(set);
-    if (!algorithm.joint || !Allows(only, algorithm) || !algorithm.accepts(problem, joint).empty()) continue;
-    plan::WorkspaceLedger trial;
-    std::unique_ptr<Step> step = algorithm.make_step(problem, joint, &trial);
-    if (planned.algorithm != nullptr && step->Work() >= planned.step->Work()) continue;
-    planned.algorithm = &algorithm;
-    planned.step = std::move(step);
-    *ledger = std::move(trial);
+  // One step for each wanted computation, but one for several where that is less work.
+  std::vector<PlannedStep> Steps() {
+    std::vector<PlannedStep> steps;
+    for (const Computation computation : kAllComputations) {
+      if ((problem_.computations & computation) != 0) steps.push_back(PlanStep(computation));
+    }
+    JoinSteps(&steps);
+    return steps;
   }
-  return planned;
-}
 
-// Puts one step in the place of those of a set of computations where it is less work.
-void JoinSteps(const ConvProblem& problem, const char* only, Plan* plan) {
-  for (const uint8_t set : kJointSets) {
-    if ((problem.computations & set) != set) continue;
+ private:
+  // By the cheapest of those that accept; by the reference only where none does.
+  PlannedStep PlanStep(Computation computation) {
+    PlannedStep planned{computation};
+    for (int i = 0; i < kAlgorithmCount - 1; ++i) {
+      if (!Accepts(i, computation)) continue;
+      least_[static_cast<size_t>(i)][static_cast<size_t>(std::countr_zero(planned.computations))] = Try(i, &planned);
+    }
+    if (planned.algorithm != nullptr) return planned;
+    planned.algorithm = &kAlgorithms[kAlgorithmCount - 1];
+    planned.step = planned.algorithm->make_step(problem_, computation, &planned.ledger);
+    return planned;
+  }
+
+  // Puts one step in the place of those of a set of computations where it is less work. An algorithm's work for a set
+  // is no less than for one computation of it, so that most need not be made to know that they are not.
+  void JoinSteps(std::vector<PlannedStep>* steps) {
+    for (const uint8_t set : kJointSets) {
+      if ((problem_.computations & set) != set) continue;
+      const double apart = AnyReference(*steps, set) ? std::numeric_limits<double>::infinity() : WorkOf(*steps, set);
+      PlannedStep joint{set};
+      for (int i = 0; i < kAlgorithmCount - 1; ++i) {
+        if (kAlgorithms[i].joint && LeastOf(i, set) < apart && Accepts(i, set)) Try(i, &joint);
+      }
+      if (joint.algorithm == nullptr || joint.step->Work() >= apart) continue;
+      std::erase_if(*steps, [&](const PlannedStep& planned) { return (planned.computations & set) != 0; });
+      steps->insert(steps->begin(), std::move(joint));
+      return;
+    }
+  }
+
+  bool Accepts(int algorithm, uint8_t set) const {
+    return Allows(only_, kAlgorithms[algorithm]) &&
+           kAlgorithms[algorithm].accepts(problem_, static_cast<Computation>(set)).empty();
+  }
+
+  // Takes the algorithm where it is less work than what there is. Returns its work.
+  double Try(int algorithm, PlannedStep* planned) const {
     plan::WorkspaceLedger ledger;
-    PlannedStep joint = PlanJointStep(problem, set, only, &ledger);
-    if (joint.algorithm == nullptr) continue;
-    if (!AnyReference(plan->steps, set) && joint.step->Work() >= WorkOf(plan->steps, set)) continue;
-    plan->ledger = std::move(ledger);
-    plan->steps.clear();
-    plan->steps.push_back(std::move(joint));
-    return AddSteps(problem, problem.computations & ~set, only, plan);
+    std::unique_ptr<Step> step =
+        kAlgorithms[algorithm].make_step(problem_, static_cast<Computation>(planned->computations), &ledger);
+    const double work = step->Work();
+    if (planned->algorithm == nullptr || work < planned->step->Work()) {
+      planned->algorithm = &kAlgorithms[algorithm];
+      planned->step = std::move(step);
+      planned->ledger = std::move(ledger);
+    }
+    return work;
   }
-}
+
+  double LeastOf(int algorithm, uint8_t set) const {
+    double least = 0;
+    for (size_t i = 0; i < std::size(kAllComputations); ++i) {
+      if ((set >> i & 1) != 0) least = std::max(least, least_[static_cast<size_t>(algorithm)][i]);
+    }
+    return least;
+  }
+
+  const ConvProblem& problem_;
+  const char* const only_;
+  // Of each algorithm for each computation alone, by its bit; 0 where that is not wanted or not served.
+  std::vector<std::array<double, std::size(kAllComputations)>> least_;
+};
 
 }  // namespace
+
+int64_t Plan::workspace_bytes() const {
+  int64_t bytes = 0;
+  for (const PlannedStep& planned : steps) bytes = std::max(bytes, planned.ledger.total_bytes());
+  return bytes;
+}
+
+bool Plan::overflowed() const {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const PlannedStep& planned) { return planned.ledger.overflowed(); });
+}
 
 std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only) {
   auto plan = std::make_unique<Plan>();
   plan->problem = problem;
   plan->only = only;
-  AddSteps(problem, problem.computations, only, plan.get());
-  JoinSteps(problem, only, plan.get());
+  plan->steps = Planner(problem, only).Steps();
   plan->work = WorkOf(plan->steps, problem.computations);
   return plan;
 }

@@ -16,14 +16,17 @@ namespace canopy::conv {
 
 struct PlannedStep {
   uint8_t computations;  // OR of Computation: several where one pass serves them
-  const Algorithm* algorithm;
-  std::unique_ptr<Step> step;
+  const Algorithm* algorithm = nullptr;
+  std::unique_ptr<Step> step{};
+  plan::WorkspaceLedger ledger{};  // of its own: steps run one after another, in the same place
 };
 
 class Plan {
  public:
+  int64_t workspace_bytes() const;
+  bool overflowed() const;
+
   ConvProblem problem;
-  plan::WorkspaceLedger ledger;
   std::vector<PlannedStep> steps;
   double work = 0;             // of all steps, in the units of Step::Work
   const char* only = nullptr;  // what the algorithms were restricted to

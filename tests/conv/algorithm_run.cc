@@ -23,7 +23,7 @@ std::unique_ptr<Plan> PlanOf(Case* c, const char* algorithm, uint8_t computation
 
 void RunPlan(const Plan& plan, Case* c, const char* algorithm, bool saturate) {
   // An odd address, a canary behind: the workspace may have any alignment and is used no further than reported.
-  std::vector<char> workspace(static_cast<size_t>(plan.ledger.total_bytes()) + 65, char{0x77});
+  std::vector<char> workspace(static_cast<size_t>(plan.workspace_bytes()) + 65, char{0x77});
   Run(plan, c->buffers(), workspace.data() + 1, saturate);
   for (size_t i = workspace.size() - 64; i < workspace.size(); ++i) EXPECT_EQ(workspace[i], char{0x77}) << algorithm;
 }
@@ -57,7 +57,7 @@ bool RunPastCaches(Case* c, const char* algorithm, uint8_t computations) {
   const ScopedStreams streams(true);
   const std::unique_ptr<Plan> plan = PlanOf(c, algorithm, computations);
   const bool weights = computations == kBackwardWeights;
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()) + 1);
+  std::vector<char> workspace(static_cast<size_t>(plan->workspace_bytes()) + 1);
   std::vector<char>& result = (weights ? c->weight_result : c->input_result).bytes;
   std::vector<char> memory(result.size() + 3 * kernels::kMemoryLine, char{0x77});
   char* line = memory.data() + kernels::kMemoryLine;

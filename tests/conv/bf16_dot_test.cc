@@ -111,7 +111,7 @@ std::vector<char> Gradient(const Geometry& g, const char* algorithm, Computation
   problem.weight_result = weight_result.operand;
   const std::unique_ptr<Plan> plan = BuildPlan(problem, algorithm);
   EXPECT_STREQ(plan->steps[0].algorithm->name, algorithm);
-  std::vector<char> workspace(static_cast<size_t>(plan->ledger.total_bytes()));
+  std::vector<char> workspace(static_cast<size_t>(plan->workspace_bytes()));
   Run(*plan,
       {input.bytes.data(), weight.bytes.data(), output.bytes.data(), nullptr, input_result.bytes.data(),
        weight_result.bytes.data(), nullptr, nullptr},
