@@ -43,7 +43,9 @@ constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
 // The size of the fewest parts alike of at most `most`, or of one; 1 for nothing. REQUIRES: count >= 0.
 constexpr int64_t PartSize(int64_t count, int64_t most) {
-  return count == 0 ? 1 : CeilDiv(count, CeilDiv(count, most > 1 ? most : 1));
+  if (most < 1) most = 1;
+  if (count <= most) return count == 0 ? 1 : count;
+  return CeilDiv(count, CeilDiv(count, most));
 }
 
 }  // namespace canopy::base

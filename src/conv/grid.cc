@@ -95,17 +95,22 @@ int64_t BuildSegments(const PixelMap& map, int64_t begin, int64_t count, kernels
 }
 
 std::vector<AxisPhase> ForwardPhases(const Geometry& g, int axis) {
-  AxisPhase phase;
+  std::vector<AxisPhase> phases(1);
+  AxisPhase& phase = phases.front();
   phase.walk = g.output_size[axis];
   phase.source_step = g.stride[axis];
+  phase.taps.reserve(static_cast<size_t>(g.kernel[axis]));
   for (int64_t k = 0; k < g.kernel[axis]; ++k) phase.taps.push_back({k, k * g.dilation[axis] - g.pad_begin[axis]});
-  return {phase};
+  return phases;
 }
 
 std::vector<AxisPhase> BackwardDataPhases(const Geometry& g, int axis, bool* gaps) {
   const int64_t stride = g.stride[axis], size = g.input_size[axis];
   std::vector<AxisPhase> phases;
   std::vector<int64_t> residues;  // of phases, in order
+  const int64_t most = std::min({stride, g.kernel[axis], size});
+  phases.reserve(static_cast<size_t>(most));
+  residues.reserve(static_cast<size_t>(most));
   for (int64_t k = 0; k < g.kernel[axis]; ++k) {
     const int64_t residue = ((k * g.dilation[axis] - g.pad_begin[axis]) % stride + stride) % stride;
     if (residue >= size) continue;  // beyond the image: no coordinate has it
@@ -117,7 +122,8 @@ std::vector<AxisPhase> BackwardDataPhases(const Geometry& g, int axis, bool* gap
       phase.walk = base::CeilDiv(size - residue, stride);
       phase.result_step = stride;
       phase.result_shift = residue;
-      phases.push_back(phase);
+      phase.taps.reserve(static_cast<size_t>(base::CeilDiv(g.kernel[axis], stride)));
+      phases.push_back(std::move(phase));
     }
     phases[at].taps.push_back({k, (residue + g.pad_begin[axis] - k * g.dilation[axis]) / stride});
   }

@@ -116,9 +116,9 @@ void WeightsStep::ForCuts(const Geometry& g, const packing::Boxes& boxes, const 
     last_lanes = panels.block_lanes();
     int64_t last_chunk = 0;
     for (const int64_t channels : kChannelChoices) {
-      const Cut cut = MakeCut(g, boxes, reach, panels, channels);
-      if (cut.chunk != last_chunk) visit(cut);
-      last_chunk = cut.chunk;
+      const int64_t chunk = ChunkOf(channels);
+      if (chunk != last_chunk) visit(MakeCut(g, boxes, reach, panels, chunk));
+      last_chunk = chunk;
     }
   }
 }
@@ -156,15 +156,19 @@ int64_t WeightsStep::GroupsTogether(const packing::LanePanels& panels, int64_t g
   return base::PartSize(groups, std::min(most, groups / std::max<int64_t>(1, jobs)));
 }
 
+int64_t WeightsStep::ChunkOf(int64_t most_channels) const {
+  if (row_channels_ == 0) return 1;
+  return std::min(row_channels_, RoundUp(CeilDiv(row_channels_, CeilDiv(row_channels_, most_channels)), 4));
+}
+
 WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& all_boxes, const Reach& reach,
-                                      const packing::LanePanels& panels, int64_t most_channels) const {
+                                      const packing::LanePanels& panels, int64_t chunk) const {
   Cut cut;
   cut.panels = panels;
   cut.boxes = all_boxes;
   cut.slab_pixels = reach.slab_pixels;
-  cut.chunks = CeilDiv(row_channels_, most_channels);
-  cut.chunk = cut.chunks == 0 ? 1 : std::min(row_channels_, RoundUp(CeilDiv(row_channels_, cut.chunks), 4));
-  cut.chunks = CeilDiv(row_channels_, cut.chunk);
+  cut.chunk = chunk;
+  cut.chunks = CeilDiv(row_channels_, chunk);
   const double all_products = reach.products * static_cast<double>(g.groups * row_channels_) * panels.work();
   const int64_t jobs = all_products < kSerialWork ? 1 : CeilDiv(kEnoughJobs, std::max<int64_t>(1, all_boxes.count()));
   if (cut.chunks == 1) cut.groups = GroupsTogether(panels, g.groups, jobs);

@@ -70,8 +70,9 @@ class WeightsStep : public Step {
 
   static constexpr int64_t kBoxesASum = 32;  // boxes whose sums are added up before a further level is opened
 
+  int64_t ChunkOf(int64_t most_channels) const;
   Cut MakeCut(const Geometry& geometry, const packing::Boxes& boxes, const Reach& reach,
-              const packing::LanePanels& panels, int64_t most_channels) const;
+              const packing::LanePanels& panels, int64_t chunk) const;
   bool Fits(const Cut& cut) const;
   void ChooseLanes(const Geometry& geometry);
   void ChooseCut(const Geometry& geometry);

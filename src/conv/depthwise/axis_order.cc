@@ -45,6 +45,13 @@ double VerticalWorkOf(const std::vector<AxisLaw>& laws, int rows, int64_t positi
   return work;
 }
 
+bool SameCalls(const std::vector<AxisLaw>& laws, int rows, int others) {
+  return std::all_of(laws.begin(), laws.end(), [&](const AxisLaw& law) {
+    double scale;
+    return SameCalls(Beginning(law, &scale), rows, others);
+  });
+}
+
 int64_t MostResults(const std::vector<AxisLaw>& laws) {
   int64_t most = 0;
   for (const AxisLaw& law : laws) most = std::max(most, law.results.count);
@@ -80,8 +87,10 @@ OrderChoice ChooseOrder(const LawLists& laws, const RowKernels& kernels) {
     order.across = 3 - order.vertical - order.along;
     if (MostResults(laws[order.across]) > MostResults(laws[order.along])) std::swap(order.across, order.along);
     const int64_t positions = MostResults(laws[order.along]);
+    int before = 0;
     for (int rows = kernels::kMostStencilRows; rows >= 1; --rows) {
-      if (kernels.Rows(rows) != rows) continue;
+      if (kernels.Rows(rows) != rows || (before != 0 && SameCalls(laws[vertical], rows, before))) continue;
+      before = rows;
       const double work =
           VerticalWorkOf(laws[vertical], rows, positions, kernels) * pairs[order.along] * pairs[order.across];
       if (!first && work >= best.work) continue;

@@ -36,28 +36,38 @@ struct Rows {
   bool first;            // of those that add to these results
 };
 
+// Of a class: a + i is from low on, and below high, where there is a source row.
+struct Reach {
+  int64_t base, low, high;
+};
+
 template <class F>
 void ForEachCall(const AxisLaw& law, const Classes& classes, const RowKernels& kernels, int most_rows, bool group,
                  const F& visit) {
   for (int64_t a0 = 0; a0 < std::min(classes.result_stride, law.results.count); ++a0) {
     const int64_t results = base::CeilDiv(law.results.count - a0, classes.result_stride);
     const int64_t size = base::PartSize(results, most_rows);
+    const auto reach_from = [&](int64_t i0) {
+      const int64_t base = a0 * law.result_step + i0 * law.tap_step + law.shift;
+      return Reach{base, CeilDiv(-base, classes.step), CeilDiv(law.source_size - base, classes.step)};
+    };
+    const Reach first_reach = reach_from(0);  // mostly all there is
     for (int64_t a = 0; a < results;) {
       const int rows = kernels.Rows(std::min(size, results - a));
       const int most_taps = (group ? kernels.group(rows) : kernels.single(rows)).most_taps;
       Rows call{a0 + a * classes.result_stride, rows, 0, 0, 0, true};
       for (int64_t i0 = 0; i0 < std::min(classes.tap_stride, law.taps.count); ++i0) {
         const int64_t taps = base::CeilDiv(law.taps.count - i0, classes.tap_stride);
-        const int64_t base = a0 * law.result_step + i0 * law.tap_step + law.shift;
+        const Reach reach = i0 == 0 ? first_reach : reach_from(i0);
         // Taps that some of the rows need.
-        const int64_t low = std::clamp<int64_t>(CeilDiv(-base, classes.step) - (a + rows - 1), 0, taps);
-        const int64_t high = std::clamp(CeilDiv(law.source_size - base, classes.step) - a, low, taps);
+        const int64_t low = std::clamp<int64_t>(reach.low - (a + rows - 1), 0, taps);
+        const int64_t high = std::clamp(reach.high - a, low, taps);
         if (low == high) continue;
         const int64_t part = base::PartSize(high - low, most_taps);
         for (int64_t i = low; i < high; i += part) {
           call.tap = i0 + i * classes.tap_stride;
           call.taps = std::min(part, high - i);
-          call.source = base + (a + i) * classes.step;
+          call.source = reach.base + (a + i) * classes.step;
           visit(call);
           call.first = false;
         }
@@ -246,6 +256,13 @@ void Correlate(const Correlation& correlation, const AxisOrder& order, const Row
   Correlator(correlation, order, kernels, rows, columns).Run();
 }
 
+bool SameCalls(const AxisLaw& law, int rows, int others) {
+  const int64_t classes = Classes(law).result_stride, least = law.results.count / classes;
+  const int64_t most = base::CeilDiv(law.results.count, classes);
+  return base::PartSize(least, rows) == base::PartSize(least, others) &&
+         base::PartSize(most, rows) == base::PartSize(most, others);
+}
+
 double VerticalWork(const AxisLaw& law, int rows, int64_t positions, const RowKernels& kernels) {
   double work = 0;
   const Classes classes(law);
@@ -254,9 +271,8 @@ double VerticalWork(const AxisLaw& law, int rows, int64_t positions, const RowKe
     const int at_once = group ? kernels.group(static_cast<int>(call.rows)).at_once : 1;
     const double products = static_cast<double>(call.rows * call.taps);
     // Four cycles until a sum is ready for its next term, and a cycle a load: eight and two multiply-adds.
-    const double latency = 8.0 * static_cast<double>(call.taps) / at_once;
-    const double loads =
-        2.0 * (static_cast<double>(call.rows + call.taps - 1) + static_cast<double>(call.taps) / at_once);
+    const double turns = static_cast<double>(call.taps) / at_once, latency = 8.0 * turns;
+    const double loads = 2.0 * (static_cast<double>(call.rows + call.taps - 1) + turns);
     work += std::max({products, latency, loads});
   });
   return work;

@@ -62,6 +62,9 @@ inline constexpr int64_t kMostColumns = 64;
 void Correlate(const Correlation& correlation, const AxisOrder& order, const RowKernels& kernels, int rows,
                kernels::StencilColumn* columns);
 
+// Whether kernels of at most so many rows are called as those of at most so many others are.
+bool SameCalls(const AxisLaw& vertical, int rows, int others);
+
 // Time of all results of the vertical axis at one position and column, `positions` of them side by side, in vector
 // multiply-adds at the peak rate.
 double VerticalWork(const AxisLaw& vertical, int rows, int64_t positions, const RowKernels& kernels);

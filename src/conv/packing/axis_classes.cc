@@ -21,7 +21,9 @@ void ValidRange(const AxisPhase& phase, const AxisTap& tap, int64_t source_size,
 }
 
 void CutPhase(const AxisPhase& phase, int64_t source_size, std::vector<AxisClass>* classes) {
-  std::vector<int64_t> cuts = {0, phase.walk};
+  std::vector<int64_t> cuts;
+  cuts.reserve(2 * phase.taps.size() + 2);
+  cuts.assign({0, phase.walk});
   for (const AxisTap& tap : phase.taps) {
     int64_t low, high;
     ValidRange(phase, tap, source_size, &low, &high);
@@ -34,6 +36,7 @@ void CutPhase(const AxisPhase& phase, int64_t source_size, std::vector<AxisClass
     if (begin == end) continue;
     AxisClass made{
         phase.result_shift + begin * phase.result_step, phase.result_step, end - begin, phase.source_step, {}};
+    made.taps.reserve(phase.taps.size());
     for (const AxisTap& tap : phase.taps) {
       int64_t low, high;
       ValidRange(phase, tap, source_size, &low, &high);

@@ -14,6 +14,7 @@ using base::RoundUp;
 // Equal blocks of a multiple of `multiple`, none much larger than `most`.
 int64_t EvenBlock(int64_t whole, int64_t most, int64_t multiple) {
   if (whole == 0) return 0;
+  if (whole <= most) return whole;
   const int64_t blocks = CeilDiv(whole, std::max<int64_t>(1, most));
   return std::min(whole, RoundUp(CeilDiv(whole, blocks), multiple));
 }

@@ -151,6 +151,7 @@ void DataStep::ShareOut(const Geometry& g) {
 
 void DataStep::ListTaps(const Geometry& g) {
   for (Phase& phase : phases_) {
+    phase.taps.reserve(phase.axes[0].taps.size() * phase.axes[1].taps.size() * phase.axes[2].taps.size());
     for (const AxisTap& d : phase.axes[0].taps) {
       for (const AxisTap& h : phase.axes[1].taps) {
         for (const AxisTap& w : phase.axes[2].taps) {
@@ -179,13 +180,15 @@ ProductList DataStep::MakeProducts(int64_t phases_each) const {
 }
 
 void DataStep::ChooseProducts() {
-  apart_ = MakeProducts(1);
   together_ = MakeProducts(static_cast<int64_t>(phases_.size()));
-  if (ProductWork(apart_.products) <= ProductWork(together_.products)) std::swap(together_, apart_);
-  const std::vector<int64_t>& shifts = together_.products[0].shifts;
-  const bool full = std::all_of(phases_.begin(), phases_.end(),
-                                [&](const Phase& phase) { return phase.taps.size() == shifts.size(); });
-  if (together_.products.size() == phases_.size() || full) apart_.products.clear();
+  if (phases_.size() > 1) {
+    apart_ = MakeProducts(1);
+    if (ProductWork(apart_.products) <= ProductWork(together_.products)) std::swap(together_, apart_);
+    const std::vector<int64_t>& shifts = together_.products[0].shifts;
+    const bool full = std::all_of(phases_.begin(), phases_.end(),
+                                  [&](const Phase& phase) { return phase.taps.size() == shifts.size(); });
+    if (together_.products.size() == phases_.size() || full) apart_.products.clear();
+  }
   PlaceWeights(&together_);
   PlaceWeights(&apart_);
 }
@@ -228,8 +231,12 @@ int DataStep::Vectors(int64_t rows) const {
     return std::pair(TileWork(rows, vectors), CeilDiv(rows, int64_t{tiles_.tiles[vectors - 1].most_rows}));
   };
   int best = tiles_.count;
+  auto least = cost(best);
   for (int vectors = best - 1; vectors > 0; --vectors) {
-    if (cost(vectors) < cost(best)) best = vectors;
+    const auto here = cost(vectors);
+    if (here >= least) continue;
+    least = here;
+    best = vectors;
   }
   return best;
 }
