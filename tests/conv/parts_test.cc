@@ -77,6 +77,24 @@ Geometry DrawTiles(Draw* draw, int64_t most_stride) {
 
 Geometry DrawTilesWithoutStride(Draw* draw) { return DrawTiles(draw, 1); }
 
+// Offsets along one axis alone, of which weight gradients are served too.
+Geometry DrawLines(Draw* draw) {
+  Geometry g = DrawTiles(draw, 1);
+  const int axis = static_cast<int>((*draw)(0, 2));
+  for (int a = 0; a < 3; ++a) {
+    if (a == axis) {
+      g.kernel[a] = std::max<int64_t>(2, g.kernel[a]);
+      const int64_t reach = (g.kernel[a] - 1) * g.dilation[a];
+      g.input_size[a] = std::max<int64_t>(1, g.output_size[a] + reach - g.pad_begin[a]);
+    } else {
+      g.kernel[a] = g.dilation[a] = 1;
+      g.pad_begin[a] = 0;
+      g.input_size[a] = g.output_size[a];
+    }
+  }
+  return g;
+}
+
 Case DrawCase(const PartsAlgorithm& algorithm, uint32_t seed) {
   Draw draw(seed);
   Case c;
@@ -121,6 +139,13 @@ Geometry Squares(int64_t input_channels, int64_t output_channels, int64_t side) 
   g.input_size = g.output_size = {1, side, side};
   g.kernel = {1, 3, 3};
   g.pad_begin = {0, 1, 1};
+  return g;
+}
+
+Geometry Line(int64_t input_channels, int64_t output_channels, int64_t pixels) {
+  Geometry g = Points(input_channels, output_channels, pixels);
+  g.kernel[2] = 3;
+  g.pad_begin[2] = 1;
   return g;
 }
 
@@ -245,9 +270,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         PartsAlgorithm{
             "split_gemm", {kForward, kBackwardData, kBackwardWeights}, 1e-6, &DrawGeometry, Points(40, 33, 50)},
+        PartsAlgorithm{"split_winograd", {kForward, kBackwardData}, 3e-6, &DrawTilesWithoutStride, Squares(40, 33, 10)},
         PartsAlgorithm{
-            "split_winograd", {kForward, kBackwardData}, 3e-6, &DrawTilesWithoutStride, Squares(40, 33, 10)}),
-    [](const auto& info) { return std::string(info.param.name); });
+            "split_winograd", {kForward, kBackwardData, kBackwardWeights}, 3e-6, &DrawLines, Line(40, 33, 50)}),
+    [](const auto& info) { return info.param.name + std::string(info.param.draw == &DrawLines ? "_lines" : ""); });
 
 // Several blocks of rows and lanes, sums of several levels, weights packed once, and stretches of pixels.
 TEST(SplitGemmTest, ManyChannelsAndPixels) {
@@ -285,6 +311,32 @@ TEST(SplitWinogradTest, ForwardUnderAStride) {
     if (HasFailure()) return;
   }
   EXPECT_GT(served, 20);
+}
+
+TEST(SplitWinogradTest, WeightsUnderAStride) {
+  if (None()) GTEST_SKIP() << "the processor has no matrix unit";
+  int served = 0;
+  for (uint32_t seed = 700; seed < 900; ++seed) {
+    Draw draw(seed);
+    Case c = SmallCase(DrawTiles(&draw, 3));
+    if (!RunIfServed(&c, "split_winograd", kBackwardWeights)) continue;
+    ++served;
+    ExpectNear("backward weights", c.weight_result, Expected(c).weight, 3e-6, "seed " + std::to_string(seed));
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(served, 20);
+}
+
+// Several blocks of channels and chunks of tiles, sums of several levels and in segments.
+TEST(SplitWinogradTest, WeightsOfManyChannelsAndTiles) {
+  if (None()) GTEST_SKIP() << "the processor has no matrix unit";
+  const std::array<int64_t, 3> sizes[] = {{300, 290, 70}, {40, 33, 9000}, {33, 300, 1500}, {600, 32, 400}};
+  for (const auto& [inputs, outputs, pixels] : sizes) {
+    Case c = SmallCase(Line(inputs, outputs, pixels));
+    const std::string trace = std::to_string(inputs) + " to " + std::to_string(outputs);
+    EXPECT_EQ(RunAlgorithm(&c, "split_winograd", kBackwardWeights), kBackwardWeights) << trace;
+    ExpectNear("backward weights", c.weight_result, Expected(c).weight, 3e-6, trace);
+  }
 }
 
 // More transformed kernels than the workspace has room for, of one group and of several.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv/winograd/data_step.h"
+#include "conv/winograd/weights_step.h"
 
 namespace canopy::conv::split_winograd {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
+  if (computation == kBackwardWeights) {
+    return std::make_unique<winograd::WeightsStep>(problem, ledger, winograd::Products::kInParts);
+  }
   return std::make_unique<winograd::DataStep>(problem, computation, ledger, winograd::Products::kInParts);
 }
 

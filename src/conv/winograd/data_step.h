@@ -33,13 +33,11 @@
 #include "conv/packing/common_numbers.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/weight_panels.h"
+#include "conv/winograd/products.h"
 #include "conv/winograd/tiling.h"
-#include "kernels/split_gemm/contract.h"
 #include "kernels/winograd/contract.h"
 
 namespace canopy::conv::winograd {
-
-enum class Products { kMultiplyAdds, kInParts };
 
 // Whether a tiling is one for such products: numbers in parts have one phase.
 inline bool Serves(const Tiling& tiling, Products products) {
@@ -182,8 +180,6 @@ class DataStep : public Step {
   }
 
   bool in_parts() const { return products_ == Products::kInParts; }
-  static constexpr int kParts = 3;
-  static constexpr int64_t kPartPanel = kernels::SplitBlockFloats(kParts);
   // Blocks of terms of a product; the panel's panels of 16 lanes; the kernels of a point.
   int64_t source_blocks() const { return base::CeilDiv(source_channels_, kKernelChunk); }
   int64_t part_blocks() const { return tiling_.terms() * source_blocks(); }

@@ -33,7 +33,7 @@ class SplitRun {
         p_(problem),
         boxes_(step, problem, buffers),
         kernel_maker_(step, problem, buffers),
-        split_(*kernels::SplitGemm(DataStep::kParts)),
+        split_(*kernels::SplitGemm(kParts)),
         scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
         losses_(*new (ledger.Fetch(workspace, s_.found_handle_)) split_gemm::Losses),
         serial_(s_.work_ < kSerialWork) {
@@ -75,8 +75,8 @@ class SplitRun {
     for (int64_t point = 0; point < t_.points(); ++point, to += s_.part_step()) {
       for (int64_t term = 0; term < t_.terms(); ++term) {
         const float* from = scratch.kernels + point * s_.kernel_step() + term * s_.kernel_channels() * lanes;
-        float* block = to + BlockAt(term, chunk) * s_.part_panels() * DataStep::kPartPanel;
-        for (int64_t lane = 0; lane < lanes; lane += kSplitSide, block += DataStep::kPartPanel) {
+        float* block = to + BlockAt(term, chunk) * s_.part_panels() * kPartPanel;
+        for (int64_t lane = 0; lane < lanes; lane += kSplitSide, block += kPartPanel) {
           const int64_t count = std::min<int64_t>(kSplitSide, lanes - lane);
           losses_.AddLanes(split_.lanes_across({from + lane, lanes, sources, count, kOneBlock}, block));
         }
@@ -125,7 +125,7 @@ class SplitRun {
   // Takes apart the windows that terms meet which do not vanish, and lists which blocks of the kernels these meet.
   // Returns how many there are.
   int64_t TakeApart(int64_t point, const Box& box, const TileRange& tiles, const DataScratch& scratch) const {
-    const int64_t row_panels = base::CeilDiv(tiles.count, kSplitSide), step = row_panels * DataStep::kPartPanel;
+    const int64_t row_panels = base::CeilDiv(tiles.count, kSplitSide), step = row_panels * kPartPanel;
     const float* windows = scratch.windows + point * s_.window_step();
     float* to = scratch.parts;
     uint32_t bits = 0;
@@ -135,7 +135,7 @@ class SplitRun {
         const int64_t first = panel * kSplitSide;
         bits |= split_.rows_at({windows + window * s_.padded_sources_, scratch.row_offsets + tiles.first + first,
                                 std::min<int64_t>(kSplitSide, tiles.count - first), s_.source_channels_, step},
-                               to + panel * DataStep::kPartPanel);
+                               to + panel * kPartPanel);
       }
       to += s_.source_blocks() * step;
       for (int64_t chunk = 0; chunk < s_.source_blocks(); ++chunk) scratch.blocks[count++] = BlockAt(term, chunk);
@@ -168,7 +168,7 @@ class SplitRun {
       for (int64_t block = 0; block < count; block += kSplitBlocks) {
         operands.blocks = std::min<int64_t>(kSplitBlocks, count - block);
         for (int64_t k = 0; k < operands.blocks; ++k) {
-          operands.a[k] = scratch.parts + (block + k) * operands.row_panels * DataStep::kPartPanel;
+          operands.a[k] = scratch.parts + (block + k) * operands.row_panels * kPartPanel;
           operands.b[k] = KernelBlock(unit, blocks[block + k]);
         }
         const int64_t next = block + kSplitBlocks;
@@ -176,9 +176,9 @@ class SplitRun {
                               : i + 1 < panels.count    ? KernelBlock(unit + s_.unit_floats(), blocks[0])
                               : point + 1 < t_.points() ? KernelBlock(kernels + s_.part_step(), blocks[0])
                                                         : KernelBlock(kernels, blocks[0]);
-        split_gemm::AskList asks(scratch.asks, kernels::SplitAsks(operands.row_panels, operands.lane_panels,
-                                                                  operands.blocks, DataStep::kParts));
-        asks.Add(coming, kSplitBlocks * s_.part_panels() * DataStep::kPartPanel * int64_t{sizeof(float)});
+        split_gemm::AskList asks(
+            scratch.asks, kernels::SplitAsks(operands.row_panels, operands.lane_panels, operands.blocks, kParts));
+        asks.Add(coming, kSplitBlocks * s_.part_panels() * kPartPanel * int64_t{sizeof(float)});
         operands.asks = asks.Filled(operands.c);
         split_.multiply(operands, block > 0);
       }
@@ -186,7 +186,7 @@ class SplitRun {
   }
 
   const float* KernelBlock(const float* kernels, int64_t block) const {
-    return kernels + block * s_.part_panels() * DataStep::kPartPanel;
+    return kernels + block * s_.part_panels() * kPartPanel;
   }
 
   const DataStep& s_;

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "base/matrix_unit.h"
+#include "conv/split_gemm/estimates.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/winograd/weights_step.h"
 
@@ -36,10 +37,13 @@ enum Way { kTogether, kTogetherWithAllOutputs, kApart };
 constexpr double kEfficiency = 0.92;              // of the products
 constexpr double kEfficiencyOfFarSquares = 0.65;  // on processors with a matrix unit, whose L3 is slow
 constexpr double kEfficiencyOfOne = 0.75;         // likewise, of one vector: every multiply-add has a load
+constexpr double kEfficiencyInParts = 0.75;
 constexpr double kWorkASlabElem = 1.2;
 constexpr double kWorkASum = 4;      // adding a vector of products,
 constexpr double kWorkAFarSum = 12;  // and more where a block's products share the L3 with little else:
 constexpr int64_t kNearProducts = 7 << 18;
+constexpr double kWorkAFarSumInParts = 25;  // where they leave the L2
+constexpr int64_t kNearProductsInParts = 256 << 10;
 constexpr double kWorkATileCall = 60;
 constexpr double kWorkAPoint = 300;       // of a chunk, before its tile calls
 constexpr double kWorkAListedPoint = 14;  // of a tile, listed once for all bands alike
@@ -169,26 +173,44 @@ void WeightsStep::CutSegments(WeightsCut* cut) const {
   cut->segments = CeilDiv(cut->chunks, cut->segment_chunks);
 }
 
+// Tiles of input and output that meet, of a group.
+double WeightsStep::PairsOfTiles() const {
+  double pairs = static_cast<double>(g_.batch * grid_[1] * grid_[2]);
+  if (shape_.in_depth()) return pairs * static_cast<double>(grid_[0]);
+  int64_t planes = 0;
+  for (int64_t depth = 0; depth < shape_.depths; ++depth) {
+    const int64_t shift = depth - g_.pad_begin[0];
+    const auto before = [&](int64_t input) {  // outputs that meet depths before it
+      return std::min(grid_[0], CeilDiv(std::max<int64_t>(0, input - shift), shape_.depth_stride));
+    };
+    planes += before(g_.input_size[0]) - before(0);
+  }
+  return pairs * static_cast<double>(planes);
+}
+
 double WeightsStep::WorkOf(const WeightsCut& cut) const {
+  const double channels = static_cast<double>(input_channels_), chunks = static_cast<double>(cut.chunks);
+  const double vectors = static_cast<double>(RoundUp(output_channels_, kVector) / kVector);
+  const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
+  const double turns = segments * static_cast<double>(CeilDiv(cut.segment_chunks, cut.turn_chunks()));
+  const double back = channels * vectors *
+                      (turns * static_cast<double>(shape_.products()) * CostsOf(shape_).back +
+                       kVector * taps * (kWorkAStore + (segments - 1) * kWorkAPartial));
+  const double products = (in_parts() ? ProductWorkInParts(cut) : ProductWork(cut)) +
+                          static_cast<double>(cut.band_outputs * shape_.points()) * kWorkAListedPoint;
+  const double alone = static_cast<double>(g_.groups) * (TransformWork(cut) + products + back);
+  if (cut.apart || alone < kSerialWork) return alone;
+  const double regions = (2 * chunks + 1) * static_cast<double>(Blocks(cut));
+  return alone + regions * std::min(kWorkARegion, kMostOfARegion * alone);
+}
+
+double WeightsStep::ProductWork(const WeightsCut& cut) const {
   const double channels = static_cast<double>(input_channels_), points = static_cast<double>(shape_.NeededPoints());
   const double vectors = static_cast<double>(RoundUp(output_channels_, kVector) / kVector);
   const double depths = static_cast<double>(shape_.depths), chunks = static_cast<double>(cut.chunks);
-  double pairs = static_cast<double>(g_.batch * grid_[1] * grid_[2]);  // of tiles that meet
-  if (shape_.in_depth()) {
-    pairs *= static_cast<double>(grid_[0]);
-  } else {
-    int64_t planes = 0;
-    for (int64_t depth = 0; depth < shape_.depths; ++depth) {
-      const int64_t shift = depth - g_.pad_begin[0];
-      const auto before = [&](int64_t input) {  // outputs that meet depths before it
-        return std::min(grid_[0], CeilDiv(std::max<int64_t>(0, input - shift), shape_.depth_stride));
-      };
-      planes += before(g_.input_size[0]) - before(0);
-    }
-    pairs *= static_cast<double>(planes);
-  }
   const double whole = points * static_cast<double>(grid_[0] * grid_[1] * grid_[2]);
-  pairs *= shape_.Products(g_.output_size) / whole;  // those at the ends have fewer points
+  const double pairs =
+      PairsOfTiles() * (shape_.Products(g_.output_size) / whole);  // those at the ends have fewer points
   const double sums = chunks * depths * static_cast<double>(cut.most_sums());
   const double calls = sums * points * channels / cut.lanes.most_rows() * vectors * kVector /
                        static_cast<double>(cut.lanes.panel_lanes());
@@ -197,18 +219,23 @@ double WeightsStep::WorkOf(const WeightsCut& cut) const {
   const double several = base::MatrixUnit() && shape_.axes > 1 ? kEfficiencyOfFarSquares : kEfficiency;
   const double efficiency = cut.lanes.panel_lanes() > kVector ? several : std::min(several, kEfficiencyOfOne);
   const double sum_work = kWorkASum + (cut.all_products_floats() > kNearProducts ? kWorkAFarSum : 0);
-  const double products = points * channels * vectors * (pairs / efficiency + sums * sum_work) +
-                          calls * kWorkATileCall + chunks * depths * points * pairs_of_panels * kWorkAPoint +
-                          static_cast<double>(cut.band_outputs * shape_.points()) * kWorkAListedPoint;
-  const double segments = static_cast<double>(cut.segments), taps = static_cast<double>(shape_.all_taps());
-  const double turns = segments * static_cast<double>(CeilDiv(cut.segment_chunks, cut.turn_chunks()));
-  const double back = channels * vectors *
-                      (turns * static_cast<double>(shape_.products()) * CostsOf(shape_).back +
-                       kVector * taps * (kWorkAStore + (segments - 1) * kWorkAPartial));
-  const double alone = static_cast<double>(g_.groups) * (TransformWork(cut) + products + back);
-  if (cut.apart || alone < kSerialWork) return alone;
-  const double regions = (2 * chunks + 1) * static_cast<double>(Blocks(cut));
-  return alone + regions * std::min(kWorkARegion, kMostOfARegion * alone);
+  return points * channels * vectors * (pairs / efficiency + sums * sum_work) + calls * kWorkATileCall +
+         chunks * depths * points * pairs_of_panels * kWorkAPoint;
+}
+
+// Whole blocks of tiles and panels of channels; each block of channels takes apart its own.
+double WeightsStep::ProductWorkInParts(const WeightsCut& cut) const {
+  const double rows = static_cast<double>(RoundUp(input_channels_, kVector)),
+               lanes = static_cast<double>(RoundUp(output_channels_, kVector));
+  const double calls = static_cast<double>(cut.chunks * shape_.depths * shape_.NeededPoints());
+  const double pairs = PairsOfTiles() / static_cast<double>(cut.chunks * shape_.depths);  // of a chunk and depth
+  const double blocks = std::ceil(pairs / kernels::kSplitTerms), passes = std::ceil(blocks / kPartsBlocks);
+  const double taken_apart = rows * static_cast<double>(cut.lanes.blocks()) * split_gemm::kWorkATurnedNumber +
+                             lanes * static_cast<double>(InputBlocks(cut)) * split_gemm::kWorkASplitNumber;
+  const double sum_work = kWorkASum + (cut.all_products_floats() > kNearProductsInParts ? kWorkAFarSumInParts : 0);
+  return calls * (blocks * kernels::kSplitTerms *
+                      (rows * lanes * split_gemm::WorkAProduct(kParts) / kEfficiencyInParts + taken_apart) +
+                  passes * rows * lanes / kVector * sum_work);
 }
 
 // Of all tiles of a group.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <new>
 
@@ -34,9 +33,9 @@ class WeightsRun {
         sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
         shared_(room + s_.room_.shared),
         scratch_(room + s_.room_.scratch, plan::WorkspaceLedger::StepOf(s_.room_.scratch_bytes)),
-        nonfinite_(new (room + s_.room_.flag) std::atomic<int>(0)) {}
+        losses_(new (room + s_.room_.flag) split_gemm::Losses) {}
 
-  // False: some result is not finite.
+  // False: some result is not finite, or not what parts can express.
   bool Run() const {
     for (int worker = 0; worker < exec::ThreadCount(); ++worker) {
       const WeightsScratch scratch = Scratch(worker);
@@ -44,7 +43,7 @@ class WeightsRun {
       if (cut_.apart) *scratch.tiles.listed = kNoChunk;
     }
     cut_.apart ? RunApart() : RunTogether();
-    return nonfinite_->load(std::memory_order_relaxed) == 0;
+    return losses_->None();
   }
 
  private:
@@ -159,6 +158,7 @@ class WeightsRun {
   }
 
   void Multiply(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
+    if (s_.in_parts()) return MultiplyInParts(block, desk, accumulate);
     const int64_t input_panels = InputPanels(block), points = cut_.shape.points();
     const int64_t parts = cut_.shape.parts(), products = cut_.shape.products();
     const int64_t column = points * input_panels * products;  // jobs of an output panel
@@ -240,6 +240,28 @@ class WeightsRun {
     }
   }
 
+  // All panels of a point, depth and part together.
+  void MultiplyInParts(const WeightsBlock& block, const Desk& desk, bool accumulate) const {
+    const int64_t products = cut_.shape.products();
+    Each(desk, cut_.shape.points() * products, [&](int64_t index, int worker) {
+      const Product first{index / products, index % products / cut_.shape.parts(), index % cut_.shape.parts(), 0, 0};
+      if (!cut_.shape.Needs(cut_.shape.PartAt(first.part), first.point)) return;
+      const ProductPlaces places = PlacesOf(block, desk, first);
+      const int64_t list = first.depth * WeightsShape::kKinds + cut_.shape.KindsWithout(first.point);
+      const TileSum& last = desk.tiles.sums[list * cut_.most_sums() + desk.tiles.sum_counts[list] - 1];
+      winograd::MultiplyInParts(
+          {{places.inputs, cut_.inputs_floats(), block.inputs, cut_.inputs_panel, cut_.inputs_panel},
+           {places.outputs, cut_.outputs_floats(), cut_.lanes.channels(block.lanes), cut_.lanes.panel_lanes(),
+            cut_.row_lanes()},
+           desk.tiles.runs + list * cut_.most_runs(),
+           last.first + last.count,
+           places.products,
+           cut_.products_floats(),
+           cut_.output_panels() * cut_.products_floats()},
+          accumulate, Scratch(worker).parts, losses_);
+    });
+  }
+
   // Transforms the products back and adds them to the sums, or stores.
   void Finish(const WeightsBlock& block, const Desk& desk, bool first, bool store) const {
     const int64_t output_panels = cut_.lanes.panels(block.lanes);
@@ -307,7 +329,7 @@ class WeightsRun {
     const int64_t channels = std::min(cut_.lanes.panel_lanes(), cut_.lanes.channels(block.lanes) - channel);
     const int64_t all_taps = cut_.shape.all_taps();
     if (AnyNonfinite(taps, inputs * all_taps, lanes, channels)) {
-      nonfinite_->store(1, std::memory_order_relaxed);
+      losses_->AddNonfinite();
       return;
     }
     const int64_t offset = (block.group * s_.output_channels_ + cut_.lanes.first(block.lanes) + channel) * strides[0] +
@@ -344,7 +366,7 @@ class WeightsRun {
   float* sums_;
   char* shared_;
   plan::Shares scratch_;
-  std::atomic<int>* nonfinite_;
+  split_gemm::Losses* losses_;
 };
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

@@ -2,7 +2,6 @@
 #include "conv/winograd/weights_step.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/checked_math.h"
 #include "conv/packing/scratch.h"
@@ -15,8 +14,8 @@ constexpr int64_t kOverflowed = -1;  // bytes that no ledger takes
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
-    : g_(problem.geometry), shape_(g_), direct_(problem, &direct_ledger_) {
+WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger, Products products)
+    : g_(problem.geometry), products_(products), shape_(g_), direct_(problem, &direct_ledger_) {
   input_channels_ = g_.group_input_channels();
   output_channels_ = g_.group_output_channels();
   for (int axis = 0; axis < 3; ++axis) grid_[axis] = shape_.Tiles(axis, g_.output_size[axis]);
@@ -78,7 +77,7 @@ WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const 
   const int64_t sums = cut.segments > 1 ? Blocks(cut) * cut.segments : !cut.apart && cut.deep() ? 1 : 0;
   room.shared = bytes(shared);
   room.sums = bytes(sums * cut.sums_floats() * static_cast<int64_t>(sizeof(float)));
-  room.flag = bytes(sizeof(std::atomic<int>));
+  room.flag = bytes(sizeof(split_gemm::Losses));
   room.scratch = carver.used();
   ScratchAt(cut, nullptr, &room.scratch_bytes);
   room.total = room.scratch + plan::WorkspaceLedger::StepOf(room.scratch_bytes) * (threads - 1) + room.scratch_bytes;
@@ -117,6 +116,12 @@ WeightsScratch WeightsStep::ScratchAt(const WeightsCut& cut, char* at, int64_t* 
   scratch.output_offsets = carver.Take<int64_t>(tiles * shape_.tile_pixels());
   scratch.listed = carver.Take<PieceLists>(1);
   scratch.taps = carver.Take<float>((kStoreRows * shape_.all_taps() + 1) * cut.row_lanes());
+  if (in_parts()) {
+    const auto panels = [](int64_t channels) { return kPartsBlocks * channels / kernels::kSplitSide; };
+    scratch.parts.rows = carver.Take<float>(panels(cut.block_inputs()) * kPartPanel);
+    scratch.parts.lanes = carver.Take<float>(panels(cut.output_panels() * cut.row_lanes()) * kPartPanel);
+    scratch.parts.lines = carver.Take<float>(kernels::kSplitTerms * std::max(cut.inputs_panel, cut.row_lanes()));
+  }
   if (cut.apart) {
     int64_t tiles_bytes = 0;
     TilesAt(cut, nullptr, &tiles_bytes);
@@ -135,7 +140,8 @@ std::string WeightsStep::Describe() const {
          std::to_string(cut_.lanes.panel_lanes()) + " output channels" +
          (cut_.apart         ? ", " + std::to_string(cut_.segments) + " segments"
           : cut_.by_panels() ? ", together by output panels"
-                             : ", together by points");
+                             : ", together by points") +
+         (in_parts() ? ", " + std::to_string(kParts) + " parts a number" : "");
 }
 
 }  // namespace canopy::conv::winograd

@@ -21,7 +21,9 @@
 #include "conv/channel_lanes/weights_step.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/slab.h"
+#include "conv/winograd/products.h"
 #include "conv/winograd/tile_bands.h"
+#include "conv/winograd/weights_parts.h"
 #include "conv/winograd/weights_shape.h"
 #include "kernels/winograd/contract.h"
 
@@ -69,6 +71,7 @@ struct WeightsScratch {
   int64_t *input_offsets, *output_offsets;  // [part][tile][pixel] and [tile][pixel] in the slab
   PieceLists* listed;
   float* taps;  // [kStoreRows][tap][lanes of a panel], and a line that nobody reads
+  PartsScratch parts;
   // Where threads work apart.
   WeightsTiles tiles;
   float* sums;  // [input panel][output panel][input channel][tap][output channel]
@@ -140,7 +143,7 @@ struct WeightsCut {
 
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger, Products products = Products::kMultiplyAdds);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -174,6 +177,9 @@ class WeightsStep : public Step {
   void CutChannels(int64_t inputs, int64_t outputs, WeightsCut* cut) const;
   void CutSegments(WeightsCut* cut) const;
   double WorkOf(const WeightsCut& cut) const;
+  double ProductWork(const WeightsCut& cut) const;
+  double ProductWorkInParts(const WeightsCut& cut) const;
+  double PairsOfTiles() const;
   double TransformWork(const WeightsCut& cut) const;
 
   Room RoomOf(const WeightsCut& cut, int threads) const;
@@ -182,7 +188,10 @@ class WeightsStep : public Step {
   WeightsTiles TilesAt(const WeightsCut& cut, char* at, int64_t* bytes) const;
   WeightsScratch ScratchAt(const WeightsCut& cut, char* at, int64_t* bytes) const;
 
+  bool in_parts() const { return products_ == Products::kInParts; }
+
   Geometry g_;
+  Products products_;
   WeightsShape shape_;
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   Extent3 grid_{};                                    // tiles of an image

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef CANOPY_CONV_WINOGRAD_PRODUCTS_H_
+#define CANOPY_CONV_WINOGRAD_PRODUCTS_H_
+
+#include <cstdint>
+
+#include "kernels/split_gemm/contract.h"
+
+namespace canopy::conv::winograd {
+
+// What multiplies the numbers at the points: multiply-adds, or a matrix unit numbers in parts
+// (kernels/split_gemm/contract.h).
+enum class Products { kMultiplyAdds, kInParts };
+
+inline constexpr int kParts = 3;
+inline constexpr int64_t kPartPanel = kernels::SplitBlockFloats(kParts);
+
+}  // namespace canopy::conv::winograd
+
+#endif  // CANOPY_CONV_WINOGRAD_PRODUCTS_H_
