@@ -37,7 +37,7 @@ bool AnyReference(const std::vector<PlannedStep>& steps, uint8_t computations) {
 class Planner {
  public:
   Planner(const ConvProblem& problem, const char* only)
-      : problem_(problem), only_(only), least_(static_cast<size_t>(kAlgorithmCount)) {}
+      : problem_(problem), only_(only), works_(static_cast<size_t>(kAlgorithmCount)) {}
 
   // One step for each wanted computation, but one for several where that is less work.
   std::vector<PlannedStep> Steps() {
@@ -55,7 +55,7 @@ class Planner {
     PlannedStep planned{computation};
     for (int i = 0; i < kAlgorithmCount - 1; ++i) {
       if (!Accepts(i, computation)) continue;
-      least_[static_cast<size_t>(i)][static_cast<size_t>(std::countr_zero(planned.computations))] = Try(i, &planned);
+      works_[static_cast<size_t>(i)][static_cast<size_t>(std::countr_zero(planned.computations))] = Try(i, &planned);
     }
     if (planned.algorithm != nullptr) return planned;
     planned.algorithm = &kAlgorithms[kAlgorithmCount - 1];
@@ -102,7 +102,7 @@ class Planner {
   double LeastOf(int algorithm, uint8_t set) const {
     double least = 0;
     for (size_t i = 0; i < std::size(kAllComputations); ++i) {
-      if ((set >> i & 1) != 0) least = std::max(least, least_[static_cast<size_t>(algorithm)][i]);
+      if ((set >> i & 1) != 0) least = std::max(least, works_[static_cast<size_t>(algorithm)][i]);
     }
     return least;
   }
@@ -110,7 +110,7 @@ class Planner {
   const ConvProblem& problem_;
   const char* const only_;
   // Of each algorithm for each computation alone, by its bit; 0 where that is not wanted or not served.
-  std::vector<std::array<double, std::size(kAllComputations)>> least_;
+  std::vector<std::array<double, std::size(kAllComputations)>> works_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 //                                                    outputs[point][tile][output channel],
 // and a transform back gives the taps, for each depth and part of the kernel (weights_shape.h). A chunk of tiles is
 // transformed for a block of input by a block of output channels, then multiplied, then the next chunk is added.
+// Products are multiply-adds, or numbers in parts by a matrix unit (weights_parts.h).
 //
 // Where there are blocks and chunks enough, each thread takes a block and a segment of the chunks and works apart, and
 // segments, whose number depends on the problem only, are added in order. Else all threads work on one block together,
