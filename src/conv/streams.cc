@@ -23,22 +23,25 @@ int64_t ActivationBytes(const ConvProblem& problem, uint8_t computations) {
          (data ? input * numerics::ElementBytes(problem.input_result.dtype) : 0);
 }
 
-// Whether that is more than so many tenths of the last-level cache.
-bool Exceed(int64_t tenths, int64_t bytes) {
+// Whether that is more than so many tenths of a cache.
+bool Exceed(int64_t tenths, int64_t bytes, int64_t cache) {
   const Forced forced = g_forced.load(std::memory_order_relaxed);
   if (forced != Forced::kNo) return forced == Forced::kOn;
-  const int64_t cache = base::Cpu().l3_bytes;
   return cache > 0 && bytes > cache * tenths / 10;
 }
 
 }  // namespace
 
 bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations) {
-  return Exceed(5, ActivationBytes(problem, computations));
+  return Exceed(5, ActivationBytes(problem, computations), base::Cpu().l3_bytes);
 }
 
 bool FillsCaches(const ConvProblem& problem, uint8_t computations) {
-  return Exceed(9, ActivationBytes(problem, computations));
+  return Exceed(9, ActivationBytes(problem, computations), base::Cpu().l3_bytes);
+}
+
+bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations) {
+  return Exceed(40, ActivationBytes(problem, computations), base::Cpu().l2_bytes);
 }
 
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations) {
@@ -51,7 +54,7 @@ bool WeightsOutgrowCaches(const ConvProblem& problem) {
   const bool read = (problem.computations & (kForward | kBackwardData)) != 0;
   const int64_t weight_bytes =
       numerics::ElementBytes(problem.weight_result.dtype) + (read ? numerics::ElementBytes(problem.weight.dtype) : 0);
-  return Exceed(5, g.output_channels * g.group_input_channels() * g.taps() * weight_bytes);
+  return Exceed(5, g.output_channels * g.group_input_channels() * g.taps() * weight_bytes, base::Cpu().l3_bytes);
 }
 
 ScopedStreams::ScopedStreams(bool use) { g_forced = use ? Forced::kOn : Forced::kOff; }

@@ -19,12 +19,15 @@ bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations);
 // must come back from memory than by operands that some of them push out.
 bool FillsCaches(const ConvProblem& problem, uint8_t computations);
 
+// Whether they are more than four times what a core's second-level cache holds.
+bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations);
+
 // Whether they fill the caches and results should leave past these even by way of a copy, which completes their lines.
 // It is worth its time on Zen 4; Zen 5 takes as long as with ordinary stores, or longer.
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations);
 
-// Whether the weights' gradient, with the weights where the call reads these, leaves little of anything in it: more than
-// half.
+// Whether the weights' gradient, with the weights where the call reads these, leaves little of anything in it: more
+// than half.
 bool WeightsOutgrowCaches(const ConvProblem& problem);
 
 // While it lives, every computation does both, or none. For tests: it changes the whole process; what was planned

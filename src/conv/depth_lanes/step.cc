@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "base/cpu.h"
+#include "base/matrix_unit.h"
 #include "conv/depth_lanes/sheets.h"
 #include "conv/streams.h"
 #include "conv/work.h"
@@ -18,6 +19,7 @@ constexpr int64_t kSheetFloats = 32 << 10;    // of all sheets: rows are used ag
 constexpr int64_t kSideBySideBlocks = 4;      // whose vectors of a pixel lie in neighbouring cache lines
 constexpr int64_t kFarFloats = 32 << 10;      // of the input in a band of all channels, which waits in the L2
 constexpr int64_t kMostFarSums = 1536 << 10;  // of all segments, each of which has all channels: 6 MiB
+constexpr int64_t kFewTaps = 9;               // of larger kernels products take longer than memory
 
 // In vector multiply-adds at the peak rate, measured.
 constexpr double kTransposeWork = 9;          // of a vector's way into a sheet, or out of it
@@ -64,7 +66,10 @@ bool DepthStep::IsFar(const ConvProblem& problem) const {
   const bool lines = SideBySide(result) && result.dtype == numerics::DType::kFloat32 && whole(result.strides[0]) &&
                      std::all_of(result.strides.begin() + 2, result.strides.end(), whole) &&
                      std::all_of(passes_.begin(), passes_.end(), once);
-  return (!data() || (lines && !gaps_)) && OutgrowsCaches(problem, computations_);
+  if (data() && (!lines || gaps_)) return false;
+  // The L3 of processors with a matrix unit gives a core no more than memory does, and lines that lie apart less.
+  const bool slow = base::MatrixUnit() && problem.geometry.taps() <= kFewTaps && OutgrowsL2s(problem, computations_);
+  return slow || OutgrowsCaches(problem, computations_);
 }
 
 void DepthStep::Cut(const ConvProblem& problem) {
