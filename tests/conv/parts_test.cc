@@ -298,33 +298,31 @@ TEST(SplitGemmTest, LeavesTypesThatPartsAreNoHelpFor) {
   EXPECT_EQ(RunAlgorithm(&c, "split_gemm", kBackwardData), 0);
 }
 
+// Of tiles under strides; how many of those seeds it serves.
+int ExpectFormulaUnderStrides(Computation computation, uint32_t first_seed, uint32_t end_seed) {
+  int served = 0;
+  for (uint32_t seed = first_seed; seed < end_seed && !testing::Test::HasFailure(); ++seed) {
+    Draw draw(seed);
+    Case c = SmallCase(DrawTiles(&draw, 3));
+    if (!RunIfServed(&c, "split_winograd", computation)) continue;
+    ++served;
+    const Sums expected = Expected(c);
+    const bool forward = computation == kForward;
+    ExpectNear(forward ? "forward" : "backward weights", forward ? c.output_result : c.weight_result,
+               forward ? expected.output : expected.weight, 3e-6, "seed " + std::to_string(seed));
+  }
+  return served;
+}
+
 // What each residue of a stride leaves of a kernel is a term, and some residues have fewer offsets than others.
 TEST(SplitWinogradTest, ForwardUnderAStride) {
   if (None()) GTEST_SKIP() << "the processor has no matrix unit";
-  int served = 0;
-  for (uint32_t seed = 600; seed < 640; ++seed) {
-    Draw draw(seed);
-    Case c = SmallCase(DrawTiles(&draw, 3));
-    if (!RunIfServed(&c, "split_winograd", kForward)) continue;
-    ++served;
-    ExpectNear("forward", c.output_result, Expected(c).output, 3e-6, "seed " + std::to_string(seed));
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(served, 20);
+  EXPECT_GT(ExpectFormulaUnderStrides(kForward, 600, 640), 20);
 }
 
 TEST(SplitWinogradTest, WeightsUnderAStride) {
   if (None()) GTEST_SKIP() << "the processor has no matrix unit";
-  int served = 0;
-  for (uint32_t seed = 700; seed < 900; ++seed) {
-    Draw draw(seed);
-    Case c = SmallCase(DrawTiles(&draw, 3));
-    if (!RunIfServed(&c, "split_winograd", kBackwardWeights)) continue;
-    ++served;
-    ExpectNear("backward weights", c.weight_result, Expected(c).weight, 3e-6, "seed " + std::to_string(seed));
-    if (HasFailure()) return;
-  }
-  EXPECT_GT(served, 20);
+  EXPECT_GT(ExpectFormulaUnderStrides(kBackwardWeights, 700, 900), 20);
 }
 
 // Several blocks of channels and chunks of tiles, sums of several levels and in segments.
