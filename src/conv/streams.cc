@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "base/cpu.h"
+#include "base/matrix_unit.h"
 #include "conv/elements.h"
 
 namespace canopy::conv {
@@ -39,6 +40,8 @@ bool OutgrowsCaches(const ConvProblem& problem, uint8_t computations) {
 bool FillsCaches(const ConvProblem& problem, uint8_t computations) {
   return Exceed(9, ActivationBytes(problem, computations), base::Cpu().l3_bytes);
 }
+
+bool L3IsSlow() { return base::MatrixUnit(); }
 
 bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations) {
   return Exceed(40, ActivationBytes(problem, computations), base::Cpu().l2_bytes);

@@ -78,6 +78,9 @@ TEST(PlanTest, NoBookingIsLeftOfStepsThatAJointOneReplaced) {
   const ConvProblem problem = Depthwise(kBackwardData | kBackwardWeights | kBiasFromOutput);
   const std::unique_ptr<Plan> free = BuildPlan(problem, nullptr), forced = BuildPlan(problem, "joint_planes");
   EXPECT_EQ(free->workspace_bytes(), forced->workspace_bytes());
+  ASSERT_EQ(free->steps.size(), 1u);
+  ASSERT_EQ(forced->steps.size(), 1u);
+  EXPECT_EQ(free->steps[0].ledger.entries().size(), forced->steps[0].ledger.entries().size());
 }
 
 TEST(PlanTest, AskingForOneAlgorithmLeavesTheReferenceForTheRestAndSaysWhy) {

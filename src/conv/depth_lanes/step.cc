@@ -5,7 +5,6 @@
 
 #include "base/checked_math.h"
 #include "base/cpu.h"
-#include "base/matrix_unit.h"
 #include "conv/depth_lanes/sheets.h"
 #include "conv/streams.h"
 #include "conv/work.h"
@@ -67,8 +66,7 @@ bool DepthStep::IsFar(const ConvProblem& problem) const {
                      std::all_of(result.strides.begin() + 2, result.strides.end(), whole) &&
                      std::all_of(passes_.begin(), passes_.end(), once);
   if (data() && (!lines || gaps_)) return false;
-  // The L3 of processors with a matrix unit gives a core no more than memory does, and lines that lie apart less.
-  const bool slow = base::MatrixUnit() && problem.geometry.taps() <= kFewTaps && OutgrowsL2s(problem, computations_);
+  const bool slow = L3IsSlow() && problem.geometry.taps() <= kFewTaps && OutgrowsL2s(problem, computations_);
   return slow || OutgrowsCaches(problem, computations_);
 }
 

@@ -5,12 +5,12 @@
 
 #include "base/checked_math.h"
 #include "base/cpu.h"
-#include "base/matrix_unit.h"
 #include "conv/elements.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/losses.h"
+#include "conv/streams.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
@@ -35,8 +35,7 @@ constexpr int64_t kWindowBytes = int64_t{13} << 19;     // of a box of squares: 
 constexpr double kEfficiency = 0.95;          // of the products
 constexpr double kEfficiencyOfOne = 0.7;      // of tiles of one vector: a load for every multiply-add
 constexpr double kEfficiencyOfPhases = 0.85;  // each has few terms
-// Where windows and kernels are more than an L2 takes turns with. A core of those processors that have a matrix unit
-// reads 27 GB/s from the L3 they share, a fourth of what others do.
+// Where the L3 is slow and windows and kernels are more than an L2 takes turns with.
 constexpr double kEfficiencyFromAfar = 0.68, kEfficiencyOfLinesFromAfar = 0.8;
 constexpr int64_t kNearL2s = 2;
 constexpr double kEfficiencyInParts = 0.9;
@@ -234,7 +233,7 @@ double DataStep::Efficiency() const {
   if (panels_.vectors() == 1 && !small()) return kEfficiencyOfOne;
   if (tiling_.phases() > 1) return kEfficiencyOfPhases;
   const int64_t operands = (window_floats() + panels_.blocks() * unit_floats()) * int64_t{sizeof(float)};
-  if (!base::MatrixUnit() || operands <= kNearL2s * base::Cpu().l2_bytes) return kEfficiency;
+  if (!L3IsSlow() || operands <= kNearL2s * base::Cpu().l2_bytes) return kEfficiency;
   return tiling_.transformed > 1 ? kEfficiencyFromAfar : kEfficiencyOfLinesFromAfar;
 }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/checked_math.h"
-#include "base/matrix_unit.h"
 #include "conv/split_gemm/estimates.h"
+#include "conv/streams.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/winograd/weights_step.h"
 
@@ -35,7 +35,7 @@ enum Way { kTogether, kTogetherWithAllOutputs, kApart };
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.92;              // of the products
-constexpr double kEfficiencyOfFarSquares = 0.65;  // on processors with a matrix unit, whose L3 is slow
+constexpr double kEfficiencyOfFarSquares = 0.65;  // where the L3 is slow
 constexpr double kEfficiencyOfOne = 0.75;         // likewise, of one vector: every multiply-add has a load
 constexpr double kEfficiencyInParts = 0.75;
 constexpr double kWorkASlabElem = 1.2;
@@ -216,7 +216,7 @@ double WeightsStep::ProductWork(const WeightsCut& cut) const {
                        static_cast<double>(cut.lanes.panel_lanes());
   const double pairs_of_panels = static_cast<double>(CeilDiv(input_channels_, cut.inputs_panel)) *
                                  std::ceil(vectors * kVector / static_cast<double>(cut.lanes.panel_lanes()));
-  const double several = base::MatrixUnit() && shape_.axes > 1 ? kEfficiencyOfFarSquares : kEfficiency;
+  const double several = L3IsSlow() && shape_.axes > 1 ? kEfficiencyOfFarSquares : kEfficiency;
   const double efficiency = cut.lanes.panel_lanes() > kVector ? several : std::min(several, kEfficiencyOfOne);
   const double sum_work = kWorkASum + (cut.all_products_floats() > kNearProducts ? kWorkAFarSum : 0);
   return points * channels * vectors * (pairs / efficiency + sums * sum_work) + calls * kWorkATileCall +

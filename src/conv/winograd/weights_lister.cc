@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/winograd/tile_runs.h"
 
 namespace canopy::conv::winograd {
 
@@ -61,12 +62,10 @@ void WeightsLister::ListSums(const WeightsChunk& chunk, int64_t depth, int witho
       }
       const int64_t terms = std::min(room, count);
       const kernels::GatherRun run{input * cut_.inputs_panel, output * cut_.row_lanes(), terms};
-      kernels::GatherRun* before = runs + sum->first + sum->count - 1;
-      if (sum->count > 0 && run.a == before->a + before->terms * cut_.inputs_panel &&
-          run.b == before->b + before->terms * cut_.row_lanes()) {
-        before->terms += terms;
-      } else {
-        runs[sum->first + sum->count++] = run;
+      kernels::GatherRun* end = runs + sum->first + sum->count;
+      if (sum->count == 0 || !Continue(end - 1, run, cut_.inputs_panel, cut_.row_lanes())) {
+        *end = run;
+        ++sum->count;
       }
       sum->terms += terms;
       input += terms;

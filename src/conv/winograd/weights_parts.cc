@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/winograd/tile_runs.h"
 
 namespace canopy::conv::winograd {
 namespace {
@@ -45,14 +46,10 @@ class Terms {
   void Add(const kernels::GatherRun& run, Block* block) const {
     if (run.terms == 0) return;
     block->terms += run.terms;
-    if (block->count > 0) {
-      kernels::GatherRun& last = block->stretches[block->count - 1];
-      if (run.a == last.a + last.terms * a_step_ && run.b == last.b + last.terms * b_step_) {
-        last.terms += run.terms;
-        return;
-      }
-    }
-    block->stretches[block->count++] = run;
+    kernels::GatherRun* const end = block->stretches + block->count;
+    if (block->count > 0 && Continue(end - 1, run, a_step_, b_step_)) return;
+    *end = run;
+    ++block->count;
   }
 
   const kernels::GatherRun* runs_;
@@ -60,7 +57,7 @@ class Terms {
   int64_t done_ = 0;  // of the first run that is left
 };
 
-// Of 16 channels: of the panels before a number of channels, or of what is left of them.
+// Panels of 16 channels that some channels, or all of several panels, are taken apart into.
 int64_t SplitPanels(int64_t channels) { return CeilDiv(channels, int64_t{kSplitSide}); }
 int64_t SplitPanels(const TilePanels& panels) {
   return panels.channels / panels.each * SplitPanels(panels.each) + SplitPanels(panels.channels % panels.each);
