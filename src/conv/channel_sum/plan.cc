@@ -6,8 +6,14 @@
 namespace canopy::conv::channel_sum {
 namespace {
 
-// In units of Step::Work, of an element from the caches and from memory.
-constexpr double kElementWork = 0.35, kFarElementWork = 0.75;
+// In units of Step::Work, of an element from the caches, from memory, and from a slow L3.
+constexpr double kElementWork = 0.35, kFarElementWork = 0.75, kSlowElementWork = 1.05;
+
+double ElementWork(const ConvProblem& problem, Computation computation) {
+  // What the steps before read and wrote drives it out of the L2.
+  if (L3IsSlow() && OutgrowsL2s(problem, problem.computations)) return kSlowElementWork;
+  return OutgrowsCaches(problem, computation) ? kFarElementWork : kElementWork;
+}
 
 class ChannelSumStep : public Step {
  public:
@@ -16,7 +22,7 @@ class ChannelSumStep : public Step {
     const bool from_output = computation == kBiasFromOutput;
     work_ = static_cast<double>(g.batch) * static_cast<double>(from_output ? g.output_channels : g.input_channels);
     for (int64_t extent : from_output ? g.output_size : g.input_size) work_ *= static_cast<double>(extent);
-    work_ *= OutgrowsCaches(problem, computation) ? kFarElementWork : kElementWork;
+    work_ *= ElementWork(problem, computation);
   }
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger&,

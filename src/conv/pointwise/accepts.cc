@@ -2,16 +2,17 @@
 // Kernels whose offsets meet pixels of their own, over whole planes: plain matrix products.
 #include <string_view>
 
+#include "conv/bias_sums.h"
 #include "conv/packing/planes.h"
 #include "conv/pointwise/unfolded.h"
-#include "conv/pointwise/weights_bias.h"
 
 namespace canopy::conv::pointwise {
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
   if (const auto bias = static_cast<Computation>(computation & (kBiasFromOutput | kBiasFromInput)); bias != 0) {
     if (computation != (kBackwardWeights | bias)) return "it computes bias gradients beside weight gradients only";
-    if (const std::string_view refusal = RefuseBias(problem, bias); !refusal.empty()) return refusal;
+    if (!problem.MultipliesPlain()) return "the bias gradient is not rounded";
+    if (const std::string_view refusal = RefuseBiasSums(problem.geometry, bias); !refusal.empty()) return refusal;
     computation = kBackwardWeights;
   }
   if ((computation & (computation - 1)) != 0) return "it computes products of one kind at a time";

@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "base/checked_math.h"
+#include "conv/bias_sums.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
 #include "conv/pair_reader.h"
 #include "conv/pointwise/weights_asks.h"
-#include "conv/pointwise/weights_bias.h"
 #include "conv/pointwise/weights_step.h"
 #include "exec/pool.h"
 
@@ -211,8 +211,10 @@ class WeightsRun {
         (asks ? by_rows.scattered_ahead : by_rows.scattered)[some.count](operands, piece.accumulate);
       }
       if (last && piece.row_biases != nullptr) {
-        AddRowSums(piece.rows.at + some.first * piece.rows.stride, piece.rows.stride, some.count, piece.span,
-                   piece.rows.image_stride, piece.row_biases + some.first);
+        const Rows& from = piece.rows;
+        AddRowSums({from.at + some.first * from.stride, from.stride, some.count, piece.span.pixels, piece.span.images,
+                    from.image_stride},
+                   piece.row_biases + some.first);
       }
     }
   }

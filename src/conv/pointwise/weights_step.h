@@ -2,7 +2,7 @@
 // Backward weights of a 1x1 kernel: result[row][lane] = sum over pixels of rows[row][pixel] * lanes[lane][pixel]. Of
 // the two tensors only the one whose channels are lanes is transposed, piece by piece; the other is read where it
 // stands. An unfolded input is the one that is transposed. With BF16 dot products a term of the sum is a pair of
-// neighbouring pixels; 0 completes the last of an image's piece. Bias gradients are summed beside (weights_bias.h).
+// neighbouring pixels; 0 completes the last of an image's piece. Bias gradients are summed beside (bias_sums.h).
 #ifndef CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 #define CANOPY_CONV_POINTWISE_WEIGHTS_STEP_H_
 

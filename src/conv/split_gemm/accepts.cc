@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "conv/algorithm.h"
+#include "conv/bias_sums.h"
 #include "conv/split_gemm/blocks.h"
+#include "conv/split_gemm/weights_step.h"
 
 namespace canopy::conv::split_gemm {
 namespace {
@@ -12,11 +14,27 @@ namespace {
 constexpr int64_t kLeastChannels = 16;
 constexpr int64_t kMostTaps = 1024;  // of what serves in its place
 
+std::string_view RefuseBias(const ConvProblem& problem, Computation bias) {
+  const Operand& summed = bias == kBiasFromInput ? problem.input : problem.output;
+  if (summed.dtype != numerics::DType::kFloat32 || summed.strides[4] != 1) {
+    return "what the bias gradient sums is no FP32 numbers side by side";
+  }
+  if (bias == kBiasFromInput && problem.geometry.taps() > kMostTapsTogether) {
+    return "the bias gradient would be summed from more than 27 offsets";
+  }
+  return RefuseBiasSums(problem.geometry, bias);
+}
+
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
+  if (const auto bias = static_cast<Computation>(computation & (kBiasFromOutput | kBiasFromInput)); bias != 0) {
+    if (computation != (kBackwardWeights | bias)) return "it computes bias gradients beside weight gradients only";
+    if (const std::string_view refusal = RefuseBias(problem, bias); !refusal.empty()) return refusal;
+    computation = kBackwardWeights;
+  }
   if (computation != kForward && computation != kBackwardData && computation != kBackwardWeights) {
-    return "it computes products only, one result at a time";
+    return "it computes products of one kind at a time";
   }
   if (kernels::SplitGemm(3) == nullptr) return "the processor has no matrix unit, or does not lend it";
   const bool weights = computation == kBackwardWeights;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <new>
 
+#include "conv/bias_sums.h"
 #include "conv/grid.h"
 #include "conv/split_gemm/pack.h"
 #include "conv/split_gemm/weights_step.h"
@@ -19,11 +20,13 @@ class WeightsRun {
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, void* room)
       : s_(step),
         p_(problem),
+        b_(buffers),
         room_(room),
         input_(buffers.input, p_.input.dtype, p_.rule),
         output_(buffers.output, p_.output.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         sums_(s_.stretches_ > 1 ? static_cast<float*>(s_.ledger_.Fetch(room, s_.sums_handle_)) : nullptr),
+        biases_(s_.bias_ != 0 ? static_cast<double*>(s_.ledger_.Fetch(room, s_.biases_handle_)) : nullptr),
         losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses) {}
 
   // Whether the results are what the numbers make.
@@ -38,6 +41,7 @@ class WeightsRun {
         AddStretches(index, s_.scratch_.At(s_.ledger_, room_, worker));
       });
     }
+    if (biases_ != nullptr) StoreBiasSums(p_, b_, s_.stretches_, 1, serial, biases_);
     return losses_->None();
   }
 
@@ -72,12 +76,14 @@ class WeightsRun {
   };
 
   // Channels first, first + 1, ... of a tensor, panel by panel: to_panel floats from one to the next, to_block from
-  // block to block.
+  // block to block. What they are is added to `biases`, so many numbers a pixel, unless that is nullptr.
   struct Channels {
     const LineReader& reader;
     const Operand& operand;
     int64_t first, count;
     int64_t to_panel, to_block;
+    double* biases;
+    int64_t a_pixel;
   };
 
   uint32_t Pack(const Channels& channels, const Pixels& pixels, const Packers& pack, const JobScratch& scratch,
@@ -109,8 +115,19 @@ class WeightsRun {
         }
         bits |= pack.along({scratch.lines, line, count, pixels.count, channels.to_block}, to);
       }
+      if (channels.biases == nullptr) continue;
+      for (int64_t s = 0; s < pixels.segments; ++s) {
+        const kernels::Segment& in = scratch.segments[s];
+        const auto* from = static_cast<const float*>(channels.reader.Address(offset + in.source));
+        AddRowSums({from, stride, count, in.count * channels.a_pixel, 1, 0}, channels.biases + c);
+      }
     }
     return bits;
+  }
+
+  // Where a job sums biases of a tensor's channels from `first` on, or nullptr.
+  double* BiasesOf(Computation bias, bool sums, int64_t stretch, int64_t first) const {
+    return bias == s_.bias_ && sums ? biases_ + stretch * s_.bias_channels_ + first : nullptr;
   }
 
   // A line is a pixel, zeros where there is none.
@@ -127,20 +144,33 @@ class WeightsRun {
     std::fill(scratch.lines + done * width, scratch.lines + pixels.count * width, 0.0f);
   }
 
-  void PackOutput(const Block& at, int64_t block, int64_t count, const JobScratch& scratch, float* to) const {
+  void PackOutput(const Block& at, int64_t block, int64_t count, double* biases, const JobScratch& scratch,
+                  float* to) const {
     const Pixels pixels = PixelsAt(OutputMap(p_), block, count, scratch);
     const Packers pack{s_.kernels_.rows_along, s_.kernels_.rows_across, s_.kernels_.pieces_of_rows_along};
-    losses_->AddRows(Pack({output_, p_.output, at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at),
-                           s_.scratch_.panel(), s_.scratch_.rows_block()},
-                          pixels, pack, scratch, to));
+    losses_->AddRows(
+        Pack({output_, p_.output, FirstRow(at), RowsOf(at), s_.scratch_.panel(), s_.scratch_.rows_block(), biases, 1},
+             pixels, pack, scratch, to));
+  }
+
+  int64_t FirstRow(const Block& at) const { return at.group * s_.rows_ + at.row_first * kSplitSide; }
+  int64_t FirstChannel(const Block& at) const {
+    return at.group * s_.channels_ + at.lane_first / s_.taps_ * kSplitSide;
   }
 
   int64_t RowsOf(const Block& at) const {
     return std::min(at.row_count * kSplitSide, s_.rows_ - at.row_first * kSplitSide);
   }
+  // Of which some lane is.
+  int64_t ChannelsOf(const Block& at) const {
+    const int64_t end = base::CeilDiv(at.lane_first + at.lane_count, s_.taps_) * kSplitSide;
+    return std::min(end, s_.channels_) - at.lane_first / s_.taps_ * kSplitSide;
+  }
 
-  // Tap by tap, for all channels of the job.
-  void PackInput(const Block& at, int64_t block, int64_t count, const JobScratch& scratch, float* to) const {
+  // Tap by tap, for all channels of the job. Biases are sums of whole rows, of all taps along them.
+  void PackInput(const Block& at, int64_t block, int64_t count, double* biases, const JobScratch& scratch,
+                 float* to) const {
+    const int64_t width = p_.geometry.kernel[2];
     const Packers pack{s_.kernels_.lanes_along, s_.kernels_.lanes_across, s_.kernels_.pieces_of_lanes_along};
     for (int64_t tap = 0; tap < s_.taps_; ++tap) {
       const int64_t skipped = (tap - at.lane_first % s_.taps_ + s_.taps_) % s_.taps_;
@@ -150,7 +180,7 @@ class WeightsRun {
       const int64_t panels = base::CeilDiv(at.lane_count - skipped, s_.taps_);
       losses_->AddLanes(
           Pack({input_, p_.input, at.group * s_.channels_ + first, std::min(panels * kSplitSide, s_.channels_ - first),
-                s_.taps_ * s_.scratch_.panel(), s_.scratch_.lanes_block()},
+                s_.taps_ * s_.scratch_.panel(), s_.scratch_.lanes_block(), tap % width == 0 ? biases : nullptr, width},
                pixels, pack, scratch, to + skipped * s_.scratch_.panel()));
     }
   }
@@ -166,20 +196,22 @@ class WeightsRun {
     if (sums_ != nullptr) scratch.results = sums_ + (index * s_.stretches_ + stretch) * s_.scratch_.results();
     const int64_t first = stretch * s_.stretch_blocks_;
     const JobRange range{at.row_count, at.lane_count, first, std::min(s_.stretch_blocks_, s_.blocks_ - first)};
+    double* const row_biases = BiasesOf(kBiasFromOutput, at.lane_first == 0, stretch, FirstRow(at));
+    double* const lane_biases = BiasesOf(kBiasFromInput, at.row_first == 0, stretch, FirstChannel(at));
+    if (row_biases != nullptr) std::fill_n(row_biases, RowsOf(at), 0.0);
+    if (lane_biases != nullptr) std::fill_n(lane_biases, ChannelsOf(at), 0.0);
     const auto pack_rows = [&](int64_t block, int64_t count, float* to, const float**) {
-      PackOutput(at, block, count, scratch, to);
+      PackOutput(at, block, count, row_biases, scratch, to);
     };
-    const auto pack_lanes = [&](int64_t block, int64_t count, float* to) { PackInput(at, block, count, scratch, to); };
+    const auto pack_lanes = [&](int64_t block, int64_t count, float* to) {
+      PackInput(at, block, count, lane_biases, scratch, to);
+    };
     const auto ask = [&](int64_t block, AskList* list) {
       const Geometry& g = p_.geometry;
       const int64_t count = std::min(kBlocksAPass, s_.blocks_ - block);  // the next job may have the next stretch
       if (count <= 0) return;
-      Ask(output_, p_.output, OutputMap(p_), at.group * s_.rows_ + at.row_first * kSplitSide, RowsOf(at), block, count,
-          scratch, list);
-      const int64_t first = at.lane_first / s_.taps_ * kSplitSide;
-      const int64_t end = std::min(base::CeilDiv(at.lane_first + at.lane_count, s_.taps_) * kSplitSide, s_.channels_);
-      Ask(input_, p_.input, InputMap(p_, g.taps() / 2), at.group * s_.channels_ + first, end - first, block, count,
-          scratch, list);
+      Ask(output_, p_.output, OutputMap(p_), FirstRow(at), RowsOf(at), block, count, scratch, list);
+      Ask(input_, p_.input, InputMap(p_, g.taps() / 2), FirstChannel(at), ChannelsOf(at), block, count, scratch, list);
     };
     MultiplyJob(s_.kernels_, s_.scratch_, range, scratch, scratch.results, pack_rows, pack_lanes, ask);
     if (sums_ == nullptr) Store(at, scratch.results, scratch);
@@ -252,10 +284,12 @@ class WeightsRun {
 
   const WeightsStep& s_;
   const ConvProblem& p_;
+  const Buffers& b_;
   void* room_;
   LineReader input_, output_;
   LineWriter result_;
   float* sums_;
+  double* biases_;  // [stretch][channel]
   Losses* losses_;
 };
 

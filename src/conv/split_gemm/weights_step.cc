@@ -15,14 +15,14 @@ using kernels::kSplitSide;
 using kernels::kSplitTerms;
 
 constexpr int64_t kLeastStretchBlocks = 4 * kBlocksAPass;  // less would be mostly sums
-constexpr int64_t kMostTapsTogether = 27;
 constexpr int64_t kMostSumsFloats = int64_t{1} << 20;
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
+WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : parts_(PartsOf(problem, problem.output, problem.input)),
       kernels_(*kernels::SplitGemm(parts_)),
+      bias_(static_cast<Computation>(computation & ~kBackwardWeights)),
       direct_(problem, &direct_ledger_) {
   const Geometry& g = problem.geometry;
   rows_ = g.group_output_channels();
@@ -47,6 +47,13 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
     sums_handle_ = ledger_.Book("sums of stretches", jobs * scratch_.results() * static_cast<int64_t>(sizeof(float)));
   }
   work_ = Estimate(problem);
+  if (bias_ != 0) {
+    const bool from_input = bias_ == kBiasFromInput;
+    bias_channels_ = from_input ? g.input_channels : g.output_channels;
+    biases_handle_ =
+        ledger_.Book("partial bias gradients", stretches_ * bias_channels_ * static_cast<int64_t>(sizeof(double)));
+    work_ += kWorkASummedNumber * static_cast<double>(bias_channels_ * pixels_ * (from_input ? taps_ : 1));
+  }
   room_handle_ = BookRoom(ledger_, direct_ledger_, ledger);
 }
 

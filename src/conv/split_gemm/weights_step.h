@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward weights: rows are output channels, lanes 16 input channels under one tap, and terms the output's pixels,
 //   result[co][ci, tap] = sum over pixels of output[co][pixel] * input[ci][pixel moved by tap].
-// Where there are few of them, pixels are cut into stretches whose sums are added up in their order.
+// Where there are few of them, pixels are cut into stretches whose sums are added up in their order. Bias gradients are
+// summed while pixels are packed, by the jobs of the first panels of the other channels.
 #ifndef CANOPY_CONV_SPLIT_GEMM_WEIGHTS_STEP_H_
 #define CANOPY_CONV_SPLIT_GEMM_WEIGHTS_STEP_H_
 
@@ -14,9 +15,12 @@
 
 namespace canopy::conv::split_gemm {
 
+inline constexpr int64_t kMostTapsTogether = 27;  // of a panel of input channels, in one job
+
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
+  // Weight gradients, or these and bias gradients.
+  WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
@@ -41,7 +45,9 @@ class WeightsStep : public Step {
   int64_t stretches_ = 1, stretch_blocks_ = 0;  // of terms
   double work_ = 0;
   plan::WorkspaceLedger ledger_;  // of the room
-  int losses_handle_ = -1, sums_handle_ = -1;
+  Computation bias_;              // that is served too, or none
+  int64_t bias_channels_ = 0;     // of all groups
+  int losses_handle_ = -1, sums_handle_ = -1, biases_handle_ = -1;
   ScratchLayout scratch_;
   plan::WorkspaceLedger direct_ledger_;
   channel_lanes::WeightsStep direct_;  // for what parts cannot express; in the same room

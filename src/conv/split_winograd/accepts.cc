@@ -18,15 +18,15 @@ constexpr int64_t kLeastChannels = 32;  // below, blocks of terms are not filled
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
   if (kernels::SplitGemm(3) == nullptr) return "the processor has no matrix unit, or does not lend it";
   const Geometry& g = problem.geometry;
   if (g.group_input_channels() < kLeastChannels || g.group_output_channels() < kLeastChannels) {
     return "a group has fewer than 32 channels";
   }
-  if (computation == kBackwardWeights) {
+  const bool weights = (computation & kBackwardWeights) != 0;
+  if (weights || (computation != kForward && computation != kBackwardData)) {
     const std::string_view refusal = winograd::Accepts(problem, computation);
-    if (refusal.empty() && winograd::WeightsShape(g).axes > 1) {
+    if (refusal.empty() && weights && winograd::WeightsShape(g).axes > 1) {
       return "weight gradients along two axes have too few tiles for their sums at the points, which memory waits for";
     }
     return refusal;

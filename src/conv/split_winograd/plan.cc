@@ -5,8 +5,8 @@
 namespace canopy::conv::split_winograd {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  if (computation == kBackwardWeights) {
-    return std::make_unique<winograd::WeightsStep>(problem, ledger, winograd::Products::kInParts);
+  if ((computation & kBackwardWeights) != 0) {
+    return std::make_unique<winograd::WeightsStep>(problem, computation, ledger, winograd::Products::kInParts);
   }
   return std::make_unique<winograd::DataStep>(problem, computation, ledger, winograd::Products::kInParts);
 }

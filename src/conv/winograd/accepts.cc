@@ -16,7 +16,13 @@ constexpr int64_t kMostDilation = 4;    // above, pixels of many tiles at once l
 }  // namespace
 
 std::string_view Accepts(const ConvProblem& problem, Computation computation) {
-  if (computation == kBiasFromOutput || computation == kBiasFromInput) return "it sums no products";
+  if (computation == (kBackwardWeights | kBiasFromOutput)) {
+    if (problem.rule.input_rounding != numerics::InputRounding::kNone) return "the bias gradient is not rounded";
+    computation = kBackwardWeights;
+  }
+  if (computation != kForward && computation != kBackwardData && computation != kBackwardWeights) {
+    return "it computes products of one kind, those of weight gradients with or without bias gradients";
+  }
   const Geometry& g = problem.geometry;
   for (int axis = 0; axis < 3; ++axis) {
     if (computation == kBackwardWeights && g.kernel[axis] > 1 && g.dilation[axis] > kMostDilation) {

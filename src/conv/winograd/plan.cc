@@ -5,7 +5,7 @@
 namespace canopy::conv::winograd {
 
 std::unique_ptr<Step> MakeStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger) {
-  if (computation == kBackwardWeights) return std::make_unique<WeightsStep>(problem, ledger);
+  if ((computation & kBackwardWeights) != 0) return std::make_unique<WeightsStep>(problem, computation, ledger);
   return std::make_unique<DataStep>(problem, computation, ledger);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "conv/bias_sums.h"
 #include "conv/winograd/tile_pixels.h"
 #include "exec/shares.h"
 #include "kernels/winograd/contract.h"
@@ -12,6 +13,10 @@
 namespace canopy::conv::winograd {
 
 using packing::SlabShape;
+
+namespace {
+constexpr int64_t kPixelsASum = 64;  // added up in FP32
+}  // namespace
 
 struct WeightsPieces::Piece {
   bool inputs;    // else outputs
@@ -33,6 +38,10 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
   if (!Find(block, cut_.bands.At(chunk.begin + piece.place), &piece)) return;
   const SlabShape& slab = piece.slab;
   LoadSlab(piece.inputs ? input_ : output_, piece.inputs ? p_.input : p_.output, slab, scratch.lines, scratch.slab);
+  // Once for all blocks of the output channels.
+  if (biases_ != nullptr && !piece.inputs && block.first_input == 0) {
+    AddBiases(piece, chunk.begin + piece.place, scratch.slab);
+  }
   std::memset(scratch.slab + slab.PanelFloats(), 0, static_cast<size_t>(slab.panel) * sizeof(float));
   const int64_t slice_tiles = piece.tiles[0] * piece.tiles[1] * piece.tiles[2];
   const int64_t band_tiles = piece.inputs ? cut_.band_inputs : cut_.band_outputs;
@@ -55,6 +64,16 @@ void WeightsPieces::Transform(const WeightsBlock& block, const WeightsChunk& chu
         to += rows.step * slab.panel;
       }
     }
+  }
+}
+
+void WeightsPieces::AddBiases(const Piece& piece, int64_t band, const float* slab_at) const {
+  const SlabShape& slab = piece.slab;
+  const int64_t pixels = slab.PanelFloats() / slab.panel, slot = band * s_.OutputSlots(cut_) + piece.slice;
+  double* sums = biases_ + slot * p_.geometry.output_channels + slab.first_channel;
+  for (int64_t first = 0; first < pixels; first += kPixelsASum) {
+    const int64_t count = std::min(kPixelsASum, pixels - first);
+    AddLaneSums(slab_at + first * slab.panel, slab.panel, count, slab.channels, sums);
   }
 }
 
@@ -102,7 +121,7 @@ void WeightsPieces::Number(int64_t inputs, int64_t outputs, int64_t threads, int
   index -= begin(share);
   piece->inputs = index < of_inputs.Size(share);
   index += piece->inputs ? of_inputs.Begin(share) : of_outputs.Begin(share) - of_inputs.Size(share);
-  const int64_t slots = piece->inputs ? InputSlots() : OutputSlots();
+  const int64_t slots = piece->inputs ? s_.InputSlots(cut_) : s_.OutputSlots(cut_);
   piece->panel = index / (bands * slots);
   piece->place = index / slots % bands;
   piece->slice = index % slots;

@@ -26,12 +26,14 @@ struct WaitingPanels {
 
 class WeightsPieces {
  public:
-  WeightsPieces(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers)
+  // `biases`: sums of [band, slice][output channel], unless that is nullptr.
+  WeightsPieces(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, double* biases)
       : s_(step),
         cut_(step.cut_),
         p_(problem),
         input_(buffers.input, p_.input.dtype, p_.rule),
-        output_(buffers.output, p_.output.dtype, p_.rule) {}
+        output_(buffers.output, p_.output.dtype, p_.rule),
+        biases_(biases) {}
 
   int64_t Count(const WeightsChunk& chunk, const WaitingPanels& panels) const {
     return InputCount(chunk, panels) + OutputCount(chunk, panels);
@@ -46,25 +48,24 @@ class WeightsPieces {
   struct Piece;
 
   int64_t InputCount(const WeightsChunk& chunk, const WaitingPanels& panels) const {
-    return (chunk.end - chunk.begin) * panels.inputs * InputSlots();
+    return (chunk.end - chunk.begin) * panels.inputs * s_.InputSlots(cut_);
   }
   int64_t OutputCount(const WeightsChunk& chunk, const WaitingPanels& panels) const {
-    return (chunk.end - chunk.begin) * panels.outputs * OutputSlots();
+    return (chunk.end - chunk.begin) * panels.outputs * s_.OutputSlots(cut_);
   }
 
-  // Slices of a whole band.
-  int64_t InputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.shape.InputDepths(cut_.bands.extent()[0]); }
-  int64_t OutputSlots() const { return cut_.shape.in_depth() ? 1 : cut_.bands.extent()[0]; }
   void Number(int64_t inputs, int64_t outputs, int64_t threads, int64_t index, int64_t bands, Piece* piece) const;
   bool Find(const WeightsBlock& block, const TileBand& band, Piece* piece) const;
   void TakePixels(const TileBand& band, Piece* piece) const;
   int64_t Pixels(const Piece& piece, int kind) const;
   void ListPixels(const Piece& piece, const WeightsScratch& scratch) const;
+  void AddBiases(const Piece& piece, int64_t band, const float* slab_at) const;
 
   const WeightsStep& s_;
   const WeightsCut& cut_;
   const ConvProblem& p_;
   LineReader input_, output_;
+  double* biases_;
 };
 
 }  // namespace canopy::conv::winograd

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "conv/bias_sums.h"
 #include "conv/packing/asks.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/store.h"
@@ -27,7 +28,9 @@ class WeightsRun {
       : s_(step),
         cut_(step.cut_),
         p_(problem),
-        pieces_(step, problem, buffers),
+        b_(buffers),
+        biases_(s_.bias_ ? reinterpret_cast<double*>(room + s_.room_.biases) : nullptr),
+        pieces_(step, problem, buffers, biases_),
         lister_(step),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
@@ -42,7 +45,9 @@ class WeightsRun {
       *scratch.listed = {};
       if (cut_.apart) *scratch.tiles.listed = kNoChunk;
     }
+    if (biases_ != nullptr) std::fill_n(biases_, s_.BiasSlots(cut_) * p_.geometry.output_channels, 0.0);
     cut_.apart ? RunApart() : RunTogether();
+    if (biases_ != nullptr) StoreBiasSums(p_, b_, s_.BiasSlots(cut_), 1, serial(), biases_);
     return losses_->None();
   }
 
@@ -360,6 +365,8 @@ class WeightsRun {
   const WeightsStep& s_;
   const WeightsCut& cut_;
   const ConvProblem& p_;
+  const Buffers& b_;
+  double* biases_;  // [band, slice][output channel]
   WeightsPieces pieces_;
   WeightsLister lister_;
   LineWriter result_;

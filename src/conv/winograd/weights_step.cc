@@ -10,16 +10,26 @@
 namespace canopy::conv::winograd {
 namespace {
 
-constexpr int64_t kOverflowed = -1;  // bytes that no ledger takes
+constexpr int64_t kOverflowed = -1;       // bytes that no ledger takes
+constexpr double kWorkASummedElem = 0.1;  // of output, in units of Step::Work
 
 }  // namespace
 
-WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger, Products products)
-    : g_(problem.geometry), products_(products), shape_(g_), direct_(problem, &direct_ledger_) {
+WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger,
+                         Products products)
+    : g_(problem.geometry),
+      bias_((computation & kBiasFromOutput) != 0),
+      products_(products),
+      shape_(g_),
+      direct_(problem, &direct_ledger_) {
   input_channels_ = g_.group_input_channels();
   output_channels_ = g_.group_output_channels();
   for (int axis = 0; axis < 3; ++axis) grid_[axis] = shape_.Tiles(axis, g_.output_size[axis]);
   ChooseCut(problem);
+  if (bias_) {
+    const int64_t pixels = g_.output_size[0] * g_.output_size[1] * g_.output_size[2];
+    bias_work_ = kWorkASummedElem * static_cast<double>(g_.batch * g_.output_channels * pixels);
+  }
   room_ = RoomOf(cut_, exec::ThreadCount());
   const int64_t bytes = std::max(room_.total, direct_ledger_.total_bytes());
   room_handle_ =
@@ -77,6 +87,7 @@ WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const 
   const int64_t sums = cut.segments > 1 ? Blocks(cut) * cut.segments : !cut.apart && cut.deep() ? 1 : 0;
   room.shared = bytes(shared);
   room.sums = bytes(sums * cut.sums_floats() * static_cast<int64_t>(sizeof(float)));
+  room.biases = bytes(bias_ ? BiasSlots(cut) * g_.output_channels * static_cast<int64_t>(sizeof(double)) : 0);
   room.flag = bytes(sizeof(split_gemm::Losses));
   room.scratch = carver.used();
   ScratchAt(cut, nullptr, &room.scratch_bytes);

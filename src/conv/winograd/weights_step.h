@@ -6,7 +6,8 @@
 //                                                    outputs[point][tile][output channel],
 // and a transform back gives the taps, for each depth and part of the kernel (weights_shape.h). A chunk of tiles is
 // transformed for a block of input by a block of output channels, then multiplied, then the next chunk is added.
-// Products are multiply-adds, or numbers in parts by a matrix unit (weights_parts.h).
+// Products are multiply-adds, or numbers in parts by a matrix unit (weights_parts.h). Bias gradients are sums of what
+// the tiles of the output are made of.
 //
 // Where there are blocks and chunks enough, each thread takes a block and a segment of the chunks and works apart, and
 // segments, whose number depends on the problem only, are added in order. Else all threads work on one block together,
@@ -144,12 +145,14 @@ struct WeightsCut {
 
 class WeightsStep : public Step {
  public:
-  WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger, Products products = Products::kMultiplyAdds);
+  // Weight gradients, or these and bias gradients.
+  WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger,
+              Products products = Products::kMultiplyAdds);
 
   void Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
            void* workspace) const noexcept override;
   std::string Describe() const override;
-  double Work() const override { return cut_.work; }
+  double Work() const override { return cut_.work + bias_work_; }
 
  private:
   friend class WeightsLister;
@@ -163,11 +166,17 @@ class WeightsStep : public Step {
 
   // Where things lie in the workspace, in bytes.
   struct Room {
-    int64_t shared, sums, flag, scratch, scratch_bytes, total;
+    int64_t shared, sums, biases, flag, scratch, scratch_bytes, total;
   };
 
   Slices InputSlices(const TileBand& band) const;
   Slices OutputSlices(const TileBand& band) const;
+  // Slices of a whole band.
+  int64_t InputSlots(const WeightsCut& cut) const {
+    return shape_.in_depth() ? 1 : shape_.InputDepths(cut.bands.extent()[0]);
+  }
+  int64_t OutputSlots(const WeightsCut& cut) const { return shape_.in_depth() ? 1 : cut.bands.extent()[0]; }
+  int64_t BiasSlots(const WeightsCut& cut) const { return cut.bands.count() * OutputSlots(cut); }
   TileKinds KindsOf(const TileBand& band) const;  // of a slice
 
   // weights_cut.cc
@@ -192,6 +201,8 @@ class WeightsStep : public Step {
   bool in_parts() const { return products_ == Products::kInParts; }
 
   Geometry g_;
+  bool bias_;  // that of the output is served too
+  double bias_work_ = 0;
   Products products_;
   WeightsShape shape_;
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
