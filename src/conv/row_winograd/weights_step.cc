@@ -33,6 +33,8 @@ constexpr int64_t kMostLines = 128;  // of a part: terms of its sums
 // In units of Step::Work.
 constexpr double kWorkAnOutputVector = 32;  // a tile's rows to the points
 constexpr double kWorkAWindowRead = 4;      // of a vector, from the L2
+constexpr double kWorkASlowRead = 6;        // more where windows crowd a point's others out and the L3 is slow
+constexpr int64_t kNearWindows = 8 << 10;   // floats of a point's that do not
 constexpr double kWorkASum = 5;             // of a tile, which is added to memory
 constexpr double kWorkAReducedSum = 8;
 constexpr double kOverhead = 1.1;
@@ -120,7 +122,8 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
                             outputs * (vectors(g.output_size[2]) * output + kWorkASegment));
   const double line_vectors = static_cast<double>(CeilDiv(lines_.MostPositions(), lanes_));
   const bool near = kWinogradPoints * (panel_ + sources_) * lines_.MostPositions() <= kNearFloats;
-  const double read = near ? 0 : kWorkAWindowRead * static_cast<double>(sources_);
+  const bool slow = L3IsSlow() && sources_ * lines_.MostPositions() > kNearWindows;
+  const double read = ((near ? 0 : kWorkAWindowRead) + (slow ? kWorkASlowRead : 0)) * static_cast<double>(sources_);
   for (int64_t block = 0; block < blocks(); ++block) {
     const packing::RowPanels panels(OutputsOf(block), rows_at_once_);
     for (int64_t p = 0; p < panels.count(); ++p) {
