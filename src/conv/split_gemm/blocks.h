@@ -12,6 +12,7 @@
 #include "conv/split_gemm/losses.h"
 #include "kernels/lines/contract.h"
 #include "kernels/split_gemm/contract.h"
+#include "kernels/streams.h"
 #include "plan/workspace_ledger.h"
 
 namespace canopy::conv::split_gemm {
@@ -92,13 +93,13 @@ struct JobRange {
 // What the next pass reads, line by line of memory.
 class AskList {
  public:
-  AskList(const void** at, int64_t room) : at_(at), room_(room) {}
+  AskList(const void** at, int64_t room, int parts)
+      : at_(at), room_(room), stretch_(kernels::SplitAskedLines(parts) * kernels::kMemoryLine) {}
 
   void Add(const void* from, int64_t bytes) {
-    constexpr int64_t kStretch = kernels::kSplitAskedLines * 64;
-    for (; bytes > 0 && count_ < room_; bytes -= kStretch) {
+    for (; bytes > 0 && count_ < room_; bytes -= stretch_) {
       at_[count_++] = from;
-      from = static_cast<const char*>(from) + kStretch;
+      from = static_cast<const char*>(from) + stretch_;
     }
   }
   // The rest asks for what was asked for last.
@@ -109,7 +110,7 @@ class AskList {
 
  private:
   const void** at_;
-  int64_t room_, count_ = 0;
+  int64_t room_, stretch_, count_ = 0;
 };
 
 // Sums into `results`. `pack_rows(block, count, to, at)` and `pack_lanes(block, count, to)` pack so many blocks of all
@@ -146,8 +147,8 @@ void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layo
     }
     pack_rows(range.first_block + block, operands.blocks, scratch.rows, operands.a);
     pack_lanes(range.first_block + block, operands.blocks, scratch.lanes);
-    AskList asks(scratch.asks,
-                 kernels::SplitAsks(range.row_panels, range.lane_panels, operands.blocks, layout.parts()));
+    AskList asks(scratch.asks, kernels::SplitAsks(range.row_panels, range.lane_panels, operands.blocks, layout.parts()),
+                 layout.parts());
     ask(range.first_block + block + operands.blocks, &asks);
     operands.asks = asks.Filled(results);
     kernels.multiply(operands, passes > 0);

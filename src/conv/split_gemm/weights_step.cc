@@ -97,7 +97,7 @@ double WeightsStep::MissedShare() const {
   const int64_t channels = (cut_.row_panels + base::CeilDiv(cut_.lane_panels, taps_)) * kSplitSide;
   const double read = static_cast<double>(channels * kTermsAPass / kernels::kMemoryLineFloats);
   const int64_t asks = kernels::SplitAsks(cut_.row_panels, cut_.lane_panels, kBlocksAPass, parts_);
-  return std::max(0.0, 1 - static_cast<double>(asks * kernels::kSplitAskedLines) / read);
+  return std::max(0.0, 1 - static_cast<double>(asks * kernels::SplitAskedLines(parts_)) / read);
 }
 
 std::string WeightsStep::Describe() const {

@@ -83,11 +83,12 @@ struct SplitOperands {
   int64_t blocks;  // 1 to kSplitBlocks
   float* c;
   int64_t c_step;
-  // What later calls read, brought to the L2 meanwhile: kSplitAskedLines lines of 64 bytes from each address on, of
-  // which there are SplitAsks(...), any that will do; or nullptr.
+  // What later calls read, brought to the L2 meanwhile: SplitAskedLines(parts) lines of 64 bytes from each address on,
+  // of which there are SplitAsks(...), any that will do; or nullptr.
   const void* const* asks = nullptr;
 };
-inline constexpr int kSplitAskedLines = 4;
+// Of two parts there are fewer products to ask beside.
+constexpr int SplitAskedLines(int parts) { return parts == 2 ? 6 : 4; }
 constexpr int64_t SplitAsks(int64_t row_panels, int64_t lane_panels, int64_t blocks, int parts) {
   return ((row_panels + 1) / 2) * ((lane_panels + 1) / 2) * blocks * parts * 2;
 }

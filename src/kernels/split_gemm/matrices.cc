@@ -257,6 +257,7 @@ constexpr int kRowsTile = 4, kLanesTile = 6;
 template <int kParts, int kRowPanels, int kLanePanels, int kBlocks>
 const void* const* MultiplyTiles(const SplitOperands& o, const void* const* asks, int64_t row_tiles, int64_t lane_tiles,
                                  bool accumulate) {
+  constexpr int kAskedLines = SplitAskedLines(kParts);
   constexpr int64_t kPanel = kParts * kBlock, kRowsStep = kRowPanels * kPanel, kLanesStep = kLanePanels * kPanel;
   const int64_t down = kRowPanels * kSide * o.c_step, right = kLanePanels * kLanes;
   const int64_t ask_step = o.asks != nullptr ? 2 * kBlocks * kParts : 0;
@@ -273,9 +274,8 @@ const void* const* MultiplyTiles(const SplitOperands& o, const void* const* asks
     });
     ForEach<kBlocks * kParts>([&](auto at) {
       constexpr int kBlockOf = at / kParts, i = at % kParts;
-      ForEach<2 * kSplitAskedLines>([&](auto line) {
-        kernels::Ask(static_cast<const char*>(asks[2 * at + line / kSplitAskedLines]) +
-                     line % kSplitAskedLines * kVectorBytes);
+      ForEach<2 * kAskedLines>([&](auto line) {
+        kernels::Ask(static_cast<const char*>(asks[2 * at + line / kAskedLines]) + line % kAskedLines * kVectorBytes);
       });
       ForEach<kRowPanels>(
           [&](auto r) { LoadPassingTile<kRowsTile + r>(o.a[kBlockOf] + row + r * kPanel + i * kBlock, kLanes); });
