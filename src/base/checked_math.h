@@ -38,7 +38,7 @@ class Checked {
 };
 
 // REQUIRES: b > 0, a >= 0.
-constexpr int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return b == 1 ? a : a / b + (a % b != 0 ? 1 : 0); }
 constexpr int64_t RoundUp(int64_t a, int64_t b) { return CeilDiv(a, b) * b; }
 
 // The size of the fewest parts alike of at most `most`, or of one; 1 for nothing. REQUIRES: count >= 0.
