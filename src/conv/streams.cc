@@ -47,6 +47,16 @@ bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations) {
   return Exceed(40, ActivationBytes(problem, computations), base::Cpu().l2_bytes);
 }
 
+bool ResultPassesL3(const ConvProblem& problem, Computation computation) {
+  const Geometry& g = problem.geometry;
+  const bool forward = computation == kForward;
+  const Operand& result = forward ? problem.output_result : problem.input_result;
+  const int64_t plane = Volume(forward ? g.output_size : g.input_size);
+  const int64_t bytes =
+      g.batch * (forward ? g.output_channels : g.input_channels) * plane * numerics::ElementBytes(result.dtype);
+  return Exceed(40, bytes, L3IsSlow() ? base::Cpu().l2_bytes : 0);
+}
+
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations) {
   const bool forced = g_forced.load(std::memory_order_relaxed) == Forced::kOn;
   return (forced || base::Cpu().halves) && FillsCaches(problem, computations);

@@ -26,6 +26,10 @@ bool L3IsSlow();
 // Whether they are more than four times what a core's second-level cache holds.
 bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations);
 
+// Whether the result of forward or backward data should leave past a slow L3: reading its lines first takes longer
+// there than bringing back from memory what does not stay in the L2s anyway.
+bool ResultPassesL3(const ConvProblem& problem, Computation computation);
+
 // Whether they fill the caches and results should leave past these even by way of a copy, which completes their lines.
 // It is worth its time on Zen 4; Zen 5 takes as long as with ordinary stores, or longer.
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations);

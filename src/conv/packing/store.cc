@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "conv/packing/cache_sets.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::packing {
 
@@ -18,10 +19,11 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
   }
   // Short lines, all in one set of the L1, would leave it before what else belongs into their lines of memory comes.
   const bool scattered = s.count < kLine && CrowdASet(std::min(kLines, s.channels), s.channel_stride);
-  const bool direct = !scattered && writer.Direct(0, s.element_stride) != nullptr;
-  for (int64_t c = 0; c < kLines; ++c) {
-    scratch.offsets[c] = c * (direct ? s.channel_stride : kLine + kernels::kLineSlack);
-  }
+  const bool in_place = writer.Direct(0, s.element_stride) != nullptr;
+  const bool streamed = s.streamed && in_place && s.channel_stride % kernels::kMemoryLineFloats == 0;
+  const bool direct = !scattered && !streamed && in_place;
+  constexpr int64_t kApart = kLine + kernels::kLineSlack;
+  for (int64_t c = 0; c < kLines; ++c) scratch.offsets[c] = c * (direct ? s.channel_stride : kApart);
   for (int64_t i = 0; i < s.count; i += kLine) {
     const int64_t count = std::min(kLine, s.count - i);
     const kernels::Segment whole{0, 0, static_cast<int32_t>(count)};
@@ -30,6 +32,10 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
       const int64_t at = offset + c * s.channel_stride + i * s.element_stride;
       float* to = direct ? writer.Direct(at, 1) : scratch.lines;
       kernels::Lines().transpose(tiles + i * s.from_step + c, s.from_step, count, lines, to, scratch.offsets);
+      if (float* past = writer.Direct(at, 1); streamed && kernels::AreLines(past, count)) {
+        kernels::Lines().stream_rows(scratch.lines, kApart, lines, count, past, s.channel_stride);
+        continue;
+      }
       for (int64_t l = 0; l < lines && !direct; ++l) {
         writer.Store(at + l * s.channel_stride, &whole, 1, s.element_stride, scratch.lines + scratch.offsets[l]);
       }

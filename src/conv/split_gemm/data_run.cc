@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "conv/elements.h"
+#include "conv/split_gemm/data_results.h"
 #include "conv/split_gemm/data_step.h"
 #include "conv/split_gemm/pack.h"
 #include "exec/pool.h"
@@ -25,8 +26,8 @@ class DataRun {
         product_(s_.product_),
         source_(product_.Source(b_), product_.source.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
-        result_(product_.Result(b_), product_.result.dtype, p_.rule.saturate),
-        losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses) {}
+        losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses),
+        results_(step, problem, buffers, losses_) {}
 
   // Whether the results are what the numbers make.
   bool Run() const {
@@ -198,7 +199,7 @@ class DataRun {
     index -= comb.first_job;
     const Part part = PartAt(comb, index);
     if (std::all_of(comb.phases.begin(), comb.phases.end(), [](int phase) { return phase < 0; })) {
-      return FillRows(group, comb, part, scratch);
+      return results_.Fill(comb, WhereOf(group, part), scratch);
     }
     int32_t* taps = s_.ledger_.FetchEach(room_, s_.taps_handle_).Of<int32_t>(worker);
     float* results = scratch.results;
@@ -211,7 +212,12 @@ class DataRun {
       }
       results += s_.scratch_.results();
     }
-    Store(group, comb, part, scratch);
+    results_.Store(comb, WhereOf(group, part), scratch);
+  }
+
+  JobResults WhereOf(int64_t group, const Part& part) const {
+    const Channels results = ResultsOf(part.rows);
+    return {group * product_.result_channels + results.first, results.count, part.pixels.first, part.pixels.count};
   }
 
   // Without pixels behind the last one.
@@ -280,112 +286,14 @@ class DataRun {
     MultiplyJob(s_.kernels_, s_.scratch_, range, scratch, results, pack_rows, pack_lanes, ask);
   }
 
-  void Store(int64_t group, const DataStep::Comb& comb, const Part& part, const JobScratch& scratch) const {
-    const Channels results = ResultsOf(part.rows);
-    const Pixels& pixels = part.pixels;
-    const int64_t whole = group * product_.result_channels + results.first;
-    const auto& strides = product_.result.strides;
-    for (int64_t i = 0; i < results.count; ++i) {
-      float* line = scratch.results + i * s_.scratch_.results_step();
-      for (size_t phase = 0; phase < comb.phases.size(); ++phase, line += s_.scratch_.results()) {
-        losses_->AddResults(line, pixels.count);
-        if (p_.has_bias) AddBias(LoadBias(p_, b_, whole + i), pixels.count, line);
-      }
-    }
-    if (ChannelLines(product_.result, strides[4])) {
-      return StoreChannelLines(comb, whole, results.count, pixels, scratch);
-    }
-    const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
-    for (int64_t i = 0; i < results.count; ++i) {
-      const float* line = scratch.results + i * s_.scratch_.results_step();
-      for (int64_t s = 0; s < stretches; ++s) {
-        const kernels::Segment& to = scratch.segments[s];
-        result_.StorePhases((whole + i) * strides[1] + to.source, strides[4], line + to.begin, s_.scratch_.results(),
-                            static_cast<int64_t>(comb.phases.size()), 0, to.count, scratch.lines);
-      }
-    }
-  }
-
-  // Of results that no tap reaches.
-  void FillRows(int64_t group, const DataStep::Comb& comb, const Part& part, const JobScratch& scratch) const {
-    const Channels results = ResultsOf(part.rows);
-    const Pixels& pixels = part.pixels;
-    const auto& strides = product_.result.strides;
-    const int64_t stretches = BuildStretches(comb, pixels, scratch.segments);
-    const int64_t most = pixels.count * static_cast<int64_t>(comb.phases.size());
-    for (int64_t i = 0; i < results.count; ++i) {
-      const int64_t whole = group * product_.result_channels + results.first + i;
-      std::fill(scratch.lines, scratch.lines + most, p_.has_bias ? LoadBias(p_, b_, whole) : 0);
-      for (int64_t s = 0; s < stretches; ++s) {
-        const kernels::Segment line{0, 0, scratch.segments[s].count};
-        result_.Store(whole * strides[1] + scratch.segments[s].source, &line, 1, strides[4], scratch.lines);
-      }
-    }
-  }
-
-  // Where results of all phases of some pixels are, from a channel's first one: `begin` is the first pixel, and `count`
-  // says how many results there are, beside one another. Returns how many stretches were made.
-  int64_t BuildStretches(const DataStep::Comb& comb, const Pixels& pixels, kernels::Segment* stretches) const {
-    const auto& strides = product_.result.strides;
-    const Extent3 &walk = comb.walk, &size = product_.result_size;
-    const int64_t phases = static_cast<int64_t>(comb.phases.size());
-    // Rows that follow one another are one.
-    const bool plane = phases == 1 && walk[1] == size[1] && strides[3] == walk[2] * strides[4];
-    const int64_t row_pixels = plane ? walk[1] * walk[2] : walk[2], row_results = plane ? row_pixels : size[2];
-    int64_t made = 0;
-    for (int64_t done = 0; done < pixels.count;) {
-      const int64_t at = pixels.first + done, in_row = at % row_pixels, row = at / row_pixels;
-      const int64_t count = std::min(row_pixels - in_row, pixels.count - done);
-      stretches[made++] = {ResultOffset(comb, plane ? row * walk[1] : row) + in_row * phases * strides[4],
-                           static_cast<int32_t>(done),
-                           static_cast<int32_t>(std::min(count * phases, row_results - in_row * phases))};
-      done += count;
-    }
-    return made;
-  }
-
-  // The first result of a comb's row, counted through all images, from a channel's first one.
-  int64_t ResultOffset(const DataStep::Comb& comb, int64_t row) const {
-    const auto& strides = product_.result.strides;
-    const int64_t image = row / comb.walk[1];
-    return image / comb.walk[0] * strides[0] +
-           (comb.first[0] + image % comb.walk[0] * s_.result_step_[0]) * strides[2] +
-           (comb.first[1] + row % comb.walk[1] * s_.result_step_[1]) * strides[3];
-  }
-
-  static void AddBias(float bias, int64_t count, float* line) {
-    for (int64_t i = 0; i < count; ++i) line[i] += bias;
-  }
-
-  // Channels lie side by side, and pixels do not. The packed rows are not needed any more.
-  void StoreChannelLines(const DataStep::Comb& comb, int64_t whole, int64_t channels, const Pixels& pixels,
-                         const JobScratch& scratch) const {
-    const kernels::Segment line{0, 0, static_cast<int32_t>(channels)};
-    int64_t lines[kSplitSide];
-    for (int64_t i = 0; i < kSplitSide; ++i) lines[i] = i * channels;
-    for (int64_t phase = 0; phase < static_cast<int64_t>(comb.phases.size()); ++phase) {
-      const float* results = scratch.results + phase * s_.scratch_.results();
-      for (int64_t done = 0; done < pixels.count; done += kSplitSide) {
-        const int64_t count = std::min<int64_t>(kSplitSide, pixels.count - done);
-        kernels::Lines().transpose(results + done, s_.scratch_.results_step(), channels, count, scratch.rows, lines);
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t at = pixels.first + done + i, w = at % comb.walk[2] * s_.result_step_[2] + phase;
-          if (w >= product_.result_size[2]) continue;
-          result_.Store(whole + ResultOffset(comb, at / comb.walk[2]) + w * product_.result.strides[4], &line, 1, 1,
-                        scratch.rows + lines[i]);
-        }
-      }
-    }
-  }
-
   const DataStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
   void* room_;
   const ActivationProduct& product_;
   LineReader source_, weight_;
-  LineWriter result_;
   Losses* losses_;
+  DataResults results_;
 };
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,

@@ -29,6 +29,7 @@ class DataStep : public Step {
   double Work() const override { return work_; }
 
  private:
+  friend class DataResults;
   friend class DataRun;
 
   struct Phase : PhaseTriple {
@@ -61,6 +62,7 @@ class DataStep : public Step {
   Cut cut_;
   int64_t jobs_ = 0;           // of a group
   int64_t packed_floats_ = 0;  // a group's weights
+  bool streams_;               // results that are whole lines of memory leave past the caches
   double work_ = 0;
   plan::WorkspaceLedger ledger_;  // of the room
   packing::CommonNumbers weights_;

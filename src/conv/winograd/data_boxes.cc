@@ -8,6 +8,7 @@
 #include "base/checked_math.h"
 #include "conv/packing/store.h"
 #include "kernels/lines/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::winograd {
 
@@ -94,10 +95,12 @@ void DataBoxes::Store(int64_t first, int64_t channels, const Box& box, int64_t l
   for (int64_t n = 0; n < box.count[0]; ++n) {
     ForEach({Results(box, 0), rows, 1}, [&](int64_t d, int64_t h, int64_t) {
       const int64_t offset = origin + n * strides[0] + d * strides[2] + h * strides[3];
-      packing::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4]}, scratch.lines, results);
+      packing::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4], s_.streams_}, scratch.lines,
+                          results);
       results += row * lanes;
     });
   }
+  if (s_.streams_) kernels::FinishStreams();
 }
 
 }  // namespace canopy::conv::winograd

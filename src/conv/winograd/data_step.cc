@@ -76,6 +76,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_size_ = forward_ ? g.output_size : g.input_size;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
+  streams_ = ResultPassesL3(problem, computation);
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
   panels_ = packing::LanePanels(result_channels_, 1);
   if (in_parts() && panels_.blocks() > 1) {
@@ -317,7 +318,8 @@ std::string DataStep::Describe() const {
          std::to_string(box[2]) + "x" + std::to_string(box[3]) + ", panels of " +
          std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
          (own_units_ ? "by each thread for a panel" : at_once(block_units_, "panels")) + ", windows " +
-         at_once(batch_boxes_, "boxes") + (in_parts() ? "; numbers in three parts" : "");
+         at_once(batch_boxes_, "boxes") + (in_parts() ? "; numbers in three parts" : "") +
+         (streams_ ? "; results past the caches" : "");
 }
 
 }  // namespace canopy::conv::winograd

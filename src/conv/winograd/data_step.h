@@ -216,6 +216,7 @@ class DataStep : public Step {
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
   bool own_units_ = false;   // each thread transforms one for itself, `block_units_` are as many as threads
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
+  bool streams_ = false;     // results that are whole lines of memory leave past the caches
   double tensor_bytes_ = 0;
   double work_ = 0;
   channel_lanes::DataStep direct_;         // for what is not finite
