@@ -23,6 +23,7 @@ constexpr int64_t kBlocks[] = {256, 128, 192, 512, 1024};
 constexpr int64_t kCachedWeights = 256 * kMostTerms;  // of a block: 256 KiB of the L2
 constexpr int64_t kResultFloats = 80 << 10;           // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kPickedResultFloats = 128 << 10;    // of pixels that lie apart, so that fewer jobs pick them
+constexpr int64_t kManyResults = 4;                   // channels for each source
 constexpr int64_t kStreamedPanels = 8;                // of a job at least: a stretch of each channel's memory
 constexpr int64_t kPixelFloats = 16 << 10;            // of a panel: 64 KiB of a 1 MiB L2
 constexpr int64_t kNearPixelFloats = 8 << 10;         // with few weights: 32 KiB of a 48 KiB L1
@@ -111,7 +112,11 @@ bool DataStep::Streams(const ConvProblem& problem) const {
   const bool lines = spread_ ? input_.bundle() == 1 && input_.column_stride() == 2
                              : are_lines(plane_) && are_lines(result_.strides[0]) && are_lines(result_.strides[1]);
   const bool whole_sums = spread_ || source_channels_ <= kMostTerms;
-  return lines && whole_sums && OutgrowsCaches(problem, problem.computations);  // with what other steps read
+  if (!lines || !whole_sums) return false;
+  if (OutgrowsCaches(problem, problem.computations)) return true;  // with what other steps read
+  // Among more products, lines that are read first keep none of them waiting.
+  return !spread_ && result_channels_ >= kManyResults * source_channels_ &&
+         ResultPassesL3(problem, forward_ ? kForward : kBackwardData);
 }
 
 DataStep::Cut DataStep::MakeCut(const Geometry& g, int64_t most_rows) const {
