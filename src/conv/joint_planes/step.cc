@@ -171,7 +171,8 @@ bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kRolling || kind_ == Kind::kFolded) return false;
   if (TypeOf(form_) != numerics::DType::kFloat32) return false;
-  if (slices_.most() > 1 || !FillsCaches(problem, computations_)) return false;
+  const bool passes = ResultPassesL3(problem, kBackwardData);
+  if (slices_.most() > 1 || !(passes || FillsCaches(problem, computations_))) return false;
   constexpr int64_t kLine = kernels::kMemoryLineFloats;
   const auto& strides = problem.input_result.strides;
   if (strides[0] % kLine != 0 || strides[1] % kLine != 0 || strides[2] % kLine != 0) return false;
