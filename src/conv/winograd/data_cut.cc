@@ -45,16 +45,24 @@ bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {
 
 // Whether some cut keeps to the workspace that was promised, for one thread; more may have more.
 bool DataStep::Fits(const Geometry& g) const {
-  if (in_parts()) return RoomForParts() >= 0;
+  if (in_parts()) return RoomForParts(1) >= 0;
   const int64_t bytes = unit_floats() * int64_t{sizeof(float)};
   if (units(g) <= kKernelBytes / bytes || (units(g) > 1 && FewTiles(g, WholeBox(g)))) return true;
   return bytes + windows(MakeBoxes(g, kLeastTiles).extent()) * WindowBytes(g) <= SharedBytes();
 }
 
-// What the kernels that are transformed at once, and one thread's scratch, leave of the workspace.
-int64_t DataStep::RoomForParts() const {
+// What the kernels that are transformed at once, and the threads' scratch, leave of the workspace.
+int64_t DataStep::RoomForParts(int64_t threads) const {
   const int64_t kernel_bytes = block_units_ * unit_floats() * int64_t{sizeof(float)};
-  return SharedBytes() + kThreadBytes - kSharedBytes - ScratchBytes() - kernel_bytes;
+  return SharedBytes() - kSharedBytes + threads * (kThreadBytes - ScratchBytes()) - kernel_bytes;
+}
+
+// As many as there is room for beside the boxes, in even parts.
+void DataStep::TakeUnitsInParts(const Geometry& g, int64_t threads) {
+  block_units_ = 0;
+  const int64_t most = RoomForParts(threads) / (unit_floats() * int64_t{sizeof(float)});
+  const int64_t blocks = CeilDiv(units(g), std::clamp<int64_t>(most, 1, units(g)));
+  block_units_ = CeilDiv(units(g), blocks);
 }
 
 // The cheapest boxes that fit, and as many kernels at once as there is room for beside them. Nothing depends on the
@@ -66,10 +74,7 @@ void DataStep::CutForParts(const Geometry& g) {
   double least = 0;
   for (int64_t tiles = kMostTilesInParts; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
     boxes_ = MakeBoxes(g, tiles);
-    block_units_ = 0;
-    const int64_t most = RoomForParts() / (unit_floats() * int64_t{sizeof(float)});
-    const int64_t blocks = CeilDiv(units(g), std::clamp<int64_t>(most, 1, units(g)));
-    block_units_ = CeilDiv(units(g), blocks);
+    TakeUnitsInParts(g, 1);
     const double work = EstimateWork(g) + (Fits(g) ? 0 : kNoRoom);
     if (best_units > 0 && work >= least) continue;
     best = boxes_;
@@ -125,24 +130,31 @@ void DataStep::ChooseCut(const Geometry& g) {
   batch_boxes_ = std::min(own, boxes_.count());
 }
 
-// Smaller boxes, if the thread that has most to do has less then.
+// Smaller boxes, if the thread that has most to do has less then; or, where one thread had no room for all kernels of
+// squares, any boxes beside more of these, in the room of all threads.
 void DataStep::ShareOutInParts(const Geometry& g) {
   const int64_t threads = exec::ThreadCount();
   if (threads == 1 || work_ < kSerialWork || boxes_.count() == 0) return;
+  const bool more = tiling_.transformed > 1 && passes(g) > 1;
+  packing::Boxes best = boxes_;
+  int64_t best_units = block_units_;
   const auto longest = [&] {
     const int64_t jobs = boxes_.count() * g.groups;
     return EstimateWork(g) * static_cast<double>(CeilDiv(jobs, threads)) / static_cast<double>(jobs);
   };
-  packing::Boxes best = boxes_;
   double least = longest();
-  for (int64_t tiles = boxes_.positions() - 1; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
+  const int64_t most = more ? kMostTilesInParts : boxes_.positions() - 1;
+  for (int64_t tiles = most; tiles >= FewestInParts(tiling_); tiles -= CeilDiv(tiles, kStepInParts)) {
     boxes_ = MakeBoxes(g, tiles);
-    const double work = longest();
+    if (more) TakeUnitsInParts(g, threads);
+    const double work = RoomForParts(threads) >= 0 ? longest() : kNoRoom;
     if (work >= least) continue;
     best = boxes_;
+    best_units = block_units_;
     least = work;
   }
   boxes_ = best;
+  block_units_ = best_units;
 }
 
 // Smaller boxes where the threads would wait for one another.

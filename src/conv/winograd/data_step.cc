@@ -39,7 +39,8 @@ constexpr double kEfficiencyOfPhases = 0.85;  // each has few terms
 constexpr double kEfficiencyFromAfar = 0.68, kEfficiencyOfLinesFromAfar = 0.8;
 constexpr int64_t kNearL2s = 2;
 constexpr double kEfficiencyInParts = 0.9;
-constexpr double kWorkANumberInParts = 1.4;  // taking one apart
+constexpr double kWorkANumberInParts = 1.4;     // taking one apart
+constexpr double kWorkOfSquaresInParts = 0.96;  // of what is counted, where windows are transformed several times
 constexpr double kWorkAFarKernelInParts = 1.25, kWorkAFarWindowElem = 1.5, kWorkAFarSum = 0.3;
 constexpr int64_t kNearBytesInParts = int64_t{2} << 20, kNearWindowFloats = 320 << 10;
 constexpr double kWorkATileCall = 60;
@@ -126,7 +127,8 @@ void DataStep::ChooseTiling(const Geometry& g) {
     if (!Serves(tiling, products_)) continue;
     take(tiling);
     const bool rough = tiling.transformed > 1 && results > kMostResultsOfSquares;
-    const double work = EstimateWork(g) + (Fits(g) && !rough ? 0 : kNoRoom);
+    const double counted = in_parts() && tiling.transformed > 1 && passes(g) > 1 ? kWorkOfSquaresInParts : 1;
+    const double work = counted * EstimateWork(g) + (Fits(g) && !rough ? 0 : kNoRoom);
     if (best.transformed > 0 && work >= work_) continue;
     best = tiling;
     work_ = work;

@@ -118,7 +118,8 @@ class DataStep : public Step {
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
   void CutForParts(const Geometry& geometry);
-  int64_t RoomForParts() const;
+  int64_t RoomForParts(int64_t threads) const;
+  void TakeUnitsInParts(const Geometry& geometry, int64_t threads);
   void ShareOutInParts(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
