@@ -19,9 +19,10 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
   }
   // Short lines, all in one set of the L1, would leave it before what else belongs into their lines of memory comes.
   const bool scattered = s.count < kLine && CrowdASet(std::min(kLines, s.channels), s.channel_stride);
-  const bool in_place = writer.Direct(0, s.element_stride) != nullptr;
-  const bool streamed = s.streamed && in_place && s.channel_stride % kernels::kMemoryLineFloats == 0;
-  const bool direct = !scattered && !streamed && in_place;
+  const float* const in_place = writer.Direct(offset, s.element_stride);
+  const bool streamed = s.streamed && in_place != nullptr && kernels::AreLines(in_place, s.count) &&
+                        s.channel_stride % kernels::kMemoryLineFloats == 0;
+  const bool direct = !scattered && !streamed && in_place != nullptr;
   constexpr int64_t kApart = kLine + kernels::kLineSlack;
   for (int64_t c = 0; c < kLines; ++c) scratch.offsets[c] = c * (direct ? s.channel_stride : kApart);
   for (int64_t i = 0; i < s.count; i += kLine) {
@@ -32,8 +33,8 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
       const int64_t at = offset + c * s.channel_stride + i * s.element_stride;
       float* to = direct ? writer.Direct(at, 1) : scratch.lines;
       kernels::Lines().transpose(tiles + i * s.from_step + c, s.from_step, count, lines, to, scratch.offsets);
-      if (float* past = writer.Direct(at, 1); streamed && kernels::AreLines(past, count)) {
-        kernels::Lines().stream_rows(scratch.lines, kApart, lines, count, past, s.channel_stride);
+      if (streamed) {
+        kernels::Lines().stream_rows(scratch.lines, kApart, lines, count, writer.Direct(at, 1), s.channel_stride);
         continue;
       }
       for (int64_t l = 0; l < lines && !direct; ++l) {
