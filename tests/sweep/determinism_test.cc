@@ -41,6 +41,17 @@ Printed RunProcess(const std::string& environment, int64_t count, const std::str
   return printed;
 }
 
+// Of one problem, whose arguments they are, with several numbers of threads.
+void ExpectSameBits(const std::string& environment, const std::string& arguments) {
+  const Printed one = RunProcess(environment + "1", 0, arguments);
+  ASSERT_EQ(one.exit_code, 0) << environment << arguments;
+  ASSERT_EQ(one.lines.size(), 1u) << environment << arguments;
+  for (const char* threads : {"2", "3", "7"}) {
+    EXPECT_EQ(RunProcess(environment + threads, 0, arguments).lines, one.lines)
+        << arguments << ", threads: " << threads;
+  }
+}
+
 TEST(Determinism, ThreadsStreamsAlignmentsRunsAndTheCallersRoundingDoNotChangeABit) {
   const int64_t count = Count(120);
   const Printed one = RunProcess("CANOPY_NUM_THREADS=1", count, "0");
@@ -64,19 +75,28 @@ TEST(Determinism, ThreadsStreamsAlignmentsRunsAndTheCallersRoundingDoNotChangeAB
 
 // What is chosen where memory is far only, for which drawn problems are too small.
 TEST(Determinism, ThreadsDoNotChangeABitOfBiasGradientsBesideProducts) {
-  for (const char* problem :
-       {"conv_backward n1 ci256 co512 in14x14 k1", "conv_backward n2 ci200 co72 in15x15 k2 s2 transposed",
-        // Threads would be served best with the other tensor's channels as lanes.
-        "conv_backward n2 ci400 co48 in12x7 k1", "conv_backward n4 ci300 co512 in9x14 k1"}) {
-    const std::string arguments = "0 '" + std::string(problem) + "'";
-    const Printed one = RunProcess("CANOPY_ALGORITHM=pointwise CANOPY_NUM_THREADS=1", 0, arguments);
-    ASSERT_EQ(one.exit_code, 0) << problem;
-    ASSERT_EQ(one.lines.size(), 1u) << problem;
-    for (const char* threads : {"2", "3", "7"}) {
-      const std::string environment = std::string("CANOPY_ALGORITHM=pointwise CANOPY_NUM_THREADS=") + threads;
-      EXPECT_EQ(RunProcess(environment, 0, arguments).lines, one.lines) << problem << ", threads: " << threads;
-    }
+  struct Forced {
+    const char *algorithm, *problem;
+  };
+  for (const Forced& forced : {Forced{"pointwise", "conv_backward n1 ci256 co512 in14x14 k1"},
+                               Forced{"pointwise", "conv_backward n2 ci200 co72 in15x15 k2 s2 transposed"},
+                               // Threads would be served best with the other tensor's channels as lanes.
+                               Forced{"pointwise", "conv_backward n2 ci400 co48 in12x7 k1"},
+                               Forced{"pointwise", "conv_backward n4 ci300 co512 in9x14 k1"},
+                               Forced{"winograd", "conv_backward n3 ci96 co200 in30x31 k3x3 p1x1"},
+                               Forced{"winograd", "conv_backward n2 ci40 co72 in6x14x14 k3x3x3 p1x1x1"},
+                               Forced{"split_winograd", "conv_backward n4 ci64 co96 in300 k3 p1"},
+                               Forced{"split_gemm", "conv_backward n2 ci64 co256 in28x28 k1"},
+                               Forced{"split_gemm", "conv_backward n2 ci200 co72 in15x15 k2 s2 transposed"}}) {
+    const std::string arguments = "0 '" + std::string(forced.problem) + "'";
+    const std::string environment = "CANOPY_ALGORITHM=" + std::string(forced.algorithm) + " CANOPY_NUM_THREADS=";
+    ExpectSameBits(environment, arguments);
   }
+}
+
+// Kernels of squares, of which one thread has room for some only, several for more.
+TEST(Determinism, ThreadsDoNotChangeABitWhereTheyHaveRoomForMoreKernels) {
+  ExpectSameBits("CANOPY_NUM_THREADS=", "0 'conv_backward n2 ci256 co256 in32x32 k3x3 p1x1 mask100'");
 }
 
 }  // namespace
