@@ -10,6 +10,7 @@
 
 #include "conv/plan.h"
 #include "conv/streams.h"
+#include "kernels/split_gemm/contract.h"
 #include "kernels/streams.h"
 
 namespace canopy::conv {
@@ -35,6 +36,10 @@ const Algorithm* AlgorithmNamed(const std::string& name) {
     if (kAlgorithms[i].name == name) return &kAlgorithms[i];
   }
   return nullptr;
+}
+
+bool ServesNobody(const std::string& name) {
+  return (name == "split_gemm" || name == "split_winograd") && kernels::SplitGemm(3) == nullptr;
 }
 
 bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool saturate) {

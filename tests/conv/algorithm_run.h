@@ -16,6 +16,9 @@ namespace canopy::conv {
 // nullptr where there is none.
 const Algorithm* AlgorithmNamed(const std::string& name);
 
+// Whether all that the algorithm could accept has to wait for a processor with a matrix unit.
+bool ServesNobody(const std::string& name);
+
 // Runs the plan if any of its steps is the algorithm's own, and returns whether one is. Where none is the reference
 // serves, which is tested by itself.
 bool RunIfServed(Case* c, const char* algorithm, uint8_t computations, bool saturate = false);

@@ -15,7 +15,6 @@
 #include "conv/plan.h"
 #include "exec/pool.h"
 #include "kernels/dispatch.h"
-#include "kernels/split_gemm/contract.h"
 #include "numerics/rounding.h"
 #include "tests/conv/algorithm_run.h"
 #include "tests/conv/joint_gradients.h"
@@ -63,11 +62,6 @@ bool ExpectFormula(const Algorithm& algorithm, uint32_t seed, const std::string&
         << "bias gradient " << at[1] << ": " << trace;
   });
   return true;
-}
-
-// Whether all that the algorithm could accept has to wait for a processor with a matrix unit.
-bool ServesNobody(const std::string& name) {
-  return (name == "split_gemm" || name == "split_winograd") && kernels::SplitGemm(3) == nullptr;
 }
 
 TEST_P(AlgorithmsTest, MatchTheFormulaOnRandomProblems) {

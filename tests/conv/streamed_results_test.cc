@@ -6,7 +6,6 @@
 #include <string>
 
 #include "conv/streams.h"
-#include "kernels/split_gemm/contract.h"
 #include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"
 
@@ -23,8 +22,7 @@ struct Streaming {
 class StreamedResultsTest : public testing::TestWithParam<Streaming> {
  protected:
   void SetUp() override {
-    const bool parts = std::string(GetParam().name).starts_with("split");
-    if (parts && kernels::SplitGemm(3) == nullptr) GTEST_SKIP() << "the processor has no matrix unit";
+    if (ServesNobody(GetParam().name)) GTEST_SKIP() << "the processor has no matrix unit";
   }
 };
 

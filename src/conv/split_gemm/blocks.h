@@ -93,8 +93,11 @@ struct JobRange {
 // What the next pass reads, line by line of memory.
 class AskList {
  public:
-  AskList(const void** at, int64_t room, int parts)
-      : at_(at), room_(room), stretch_(kernels::SplitAskedLines(parts) * kernels::kMemoryLine) {}
+  // What the product of these operands has the time to ask for.
+  AskList(const void** at, const kernels::SplitOperands& operands, int parts)
+      : at_(at),
+        room_(kernels::SplitAsks(operands.row_panels, operands.lane_panels, operands.blocks, parts)),
+        stretch_(kernels::SplitAskedLines(parts) * kernels::kMemoryLine) {}
 
   void Add(const void* from, int64_t bytes) {
     for (; bytes > 0 && count_ < room_; bytes -= stretch_) {
@@ -147,8 +150,7 @@ void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layo
     }
     pack_rows(range.first_block + block, operands.blocks, scratch.rows, operands.a);
     pack_lanes(range.first_block + block, operands.blocks, scratch.lanes);
-    AskList asks(scratch.asks, kernels::SplitAsks(range.row_panels, range.lane_panels, operands.blocks, layout.parts()),
-                 layout.parts());
+    AskList asks(scratch.asks, operands, layout.parts());
     ask(range.first_block + block + operands.blocks, &asks);
     operands.asks = asks.Filled(results);
     kernels.multiply(operands, passes > 0);

@@ -176,9 +176,7 @@ class SplitRun {
                               : i + 1 < panels.count    ? KernelBlock(unit + s_.unit_floats(), blocks[0])
                               : point + 1 < t_.points() ? KernelBlock(kernels + s_.part_step(), blocks[0])
                                                         : KernelBlock(kernels, blocks[0]);
-        split_gemm::AskList asks(scratch.asks,
-                                 kernels::SplitAsks(operands.row_panels, operands.lane_panels, operands.blocks, kParts),
-                                 kParts);
+        split_gemm::AskList asks(scratch.asks, operands, kParts);
         asks.Add(coming, kSplitBlocks * s_.part_panels() * kPartPanel * int64_t{sizeof(float)});
         operands.asks = asks.Filled(operands.c);
         split_.multiply(operands, block > 0);
