@@ -6,9 +6,12 @@
 #include "base/cpu.h"
 #include "base/matrix_unit.h"
 #include "conv/elements.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv {
 namespace {
+
+constexpr int64_t kLeastRow = 2 * kernels::kMemoryLineFloats;  // that has a whole line wherever it begins
 
 enum class Forced { kNo, kOff, kOn };
 std::atomic<Forced> g_forced{Forced::kNo};
@@ -22,6 +25,14 @@ int64_t ActivationBytes(const ConvProblem& problem, uint8_t computations) {
   return output * numerics::ElementBytes(forward ? problem.output_result.dtype : problem.output.dtype) +
          (reads_input ? input * numerics::ElementBytes(problem.input.dtype) : 0) +
          (data ? input * numerics::ElementBytes(problem.input_result.dtype) : 0);
+}
+
+int64_t ResultBytes(const ConvProblem& problem, Computation computation) {
+  const Geometry& g = problem.geometry;
+  const bool forward = computation == kForward;
+  const Operand& result = forward ? problem.output_result : problem.input_result;
+  const int64_t plane = Volume(forward ? g.output_size : g.input_size);
+  return g.batch * (forward ? g.output_channels : g.input_channels) * plane * numerics::ElementBytes(result.dtype);
 }
 
 // Whether that is more than so many tenths of a cache.
@@ -48,13 +59,19 @@ bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations) {
 }
 
 bool ResultPassesL3(const ConvProblem& problem, Computation computation) {
-  const Geometry& g = problem.geometry;
-  const bool forward = computation == kForward;
-  const Operand& result = forward ? problem.output_result : problem.input_result;
-  const int64_t plane = Volume(forward ? g.output_size : g.input_size);
-  const int64_t bytes =
-      g.batch * (forward ? g.output_channels : g.input_channels) * plane * numerics::ElementBytes(result.dtype);
-  return Exceed(40, bytes, L3IsSlow() ? base::Cpu().l2_bytes : 0);
+  return Exceed(40, ResultBytes(problem, computation), L3IsSlow() ? base::Cpu().l2_bytes : 0);
+}
+
+StreamedRows RowsPastL3(const ConvProblem& problem, Computation computation) {
+  if (!ResultPassesL3(problem, computation)) return StreamedRows::kNone;
+  const bool all = Exceed(80, ResultBytes(problem, computation), base::Cpu().l2_bytes);
+  return all ? StreamedRows::kAll : StreamedRows::kOfWholeLines;
+}
+
+bool Streams(StreamedRows which, const float* at, int64_t count, int64_t stride) {
+  if (which == StreamedRows::kAll) return count >= kLeastRow;
+  return which == StreamedRows::kOfWholeLines && kernels::AreLines(at, count) &&
+         stride % kernels::kMemoryLineFloats == 0;
 }
 
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations) {

@@ -30,6 +30,16 @@ bool OutgrowsL2s(const ConvProblem& problem, uint8_t computations);
 // there than bringing back from memory what does not stay in the L2s anyway.
 bool ResultPassesL3(const ConvProblem& problem, Computation computation);
 
+// Rows of a result that leave past the caches.
+enum class StreamedRows : uint8_t { kNone, kOfWholeLines, kAll };
+
+// Which should past a slow L3. Where rows begin or end within lines of memory, these are written by parts and read
+// first as ever, and what is whole between them is worth that only in results twice as large.
+StreamedRows RowsPastL3(const ConvProblem& problem, Computation computation);
+
+// Whether `rows`, of `count` floats each and `stride` apart, the first one at `at`, are among those.
+bool Streams(StreamedRows which, const float* at, int64_t count, int64_t stride);
+
 // Whether they fill the caches and results should leave past these even by way of a copy, which completes their lines.
 // It is worth its time on Zen 4; Zen 5 takes as long as with ordinary stores, or longer.
 bool CopyPastCaches(const ConvProblem& problem, uint8_t computations);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forward and data gradients whose results leave past a slow L3: those that are whole lines of memory do, rows, planes
-// and parts of planes, the others beside them do not, and nothing else is written.
+// Forward and data gradients whose results leave past a slow L3: rows, planes and parts of planes, whether they are
+// whole lines of memory or begin and end within some, and nothing else is written.
 #include <gtest/gtest.h>
 
+#include <regex>
 #include <string>
 
+#include "base/cpu.h"
+#include "conv/plan.h"
 #include "conv/streams.h"
+#include "kernels/streams.h"
 #include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"
 
@@ -27,7 +31,7 @@ class StreamedResultsTest : public testing::TestWithParam<Streaming> {
 };
 
 TEST_P(StreamedResultsTest, AreTheFormulas) {
-  const int64_t widths[] = {4, 8, 15, 16, 24, 32};
+  const int64_t widths[] = {4, 8, 15, 16, 24, 33};
   int past = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
     Draw draw(seed);
@@ -63,6 +67,56 @@ TEST(StreamedResultsRuleTest, AsksForLargeResultsAndASlowL3) {
   g.input_size = g.output_size = {1, 8, 8};
   EXPECT_FALSE(ResultPassesL3(problem, kBackwardData));
   EXPECT_FALSE(ResultPassesL3(problem, kForward));
+}
+
+// Small results stay where they are; of larger ones rows that are whole lines leave, and of the largest all long ones.
+TEST(StreamedResultsRuleTest, LooksAtRowsWhereResultsAreNotTheLargest) {
+  alignas(kernels::kMemoryLine) const float line[2 * kernels::kMemoryLineFloats] = {};
+  EXPECT_FALSE(Streams(StreamedRows::kNone, line, 64, 64));
+  EXPECT_TRUE(Streams(StreamedRows::kOfWholeLines, line, 64, 64));
+  EXPECT_FALSE(Streams(StreamedRows::kOfWholeLines, line + 4, 64, 64));
+  EXPECT_FALSE(Streams(StreamedRows::kOfWholeLines, line, 60, 64));
+  EXPECT_FALSE(Streams(StreamedRows::kOfWholeLines, line, 64, 68));
+  EXPECT_TRUE(Streams(StreamedRows::kAll, line + 4, 60, 68));
+  EXPECT_FALSE(Streams(StreamedRows::kAll, line, 31, 68));
+  ConvProblem problem;
+  Geometry& g = problem.geometry;
+  g.batch = g.output_channels = 1;
+  const int64_t l2_floats = base::Cpu().l2_bytes / int64_t{sizeof(float)};
+  const auto rows_past = [&](int64_t l2s) {
+    g.input_channels = l2s;
+    g.input_size = g.output_size = {1, 1, l2_floats};
+    return RowsPastL3(problem, kBackwardData);
+  };
+  EXPECT_EQ(rows_past(3), StreamedRows::kNone);
+  EXPECT_EQ(rows_past(7), L3IsSlow() ? StreamedRows::kOfWholeLines : StreamedRows::kNone);
+  EXPECT_EQ(rows_past(9), L3IsSlow() ? StreamedRows::kAll : StreamedRows::kNone);
+}
+
+// Where a row of a large plane is cut, its parts are whole lines, but for the last one's end.
+TEST_P(StreamedResultsTest, CutsRowsBetweenLines) {
+  const std::string name = GetParam().name;
+  if (name == "split_gemm") GTEST_SKIP() << "it cuts planes, not rows";
+  Geometry g;
+  g.batch = 1;
+  g.input_channels = g.output_channels = 64;
+  g.kernel = {1, 3, 3};
+  g.pad_begin = {0, 1, 1};
+  Draw draw(0);
+  const ScopedStreams streams(true);
+  for (const int64_t width : {272, 304, 400}) {
+    g.input_size = g.output_size = {1, 8, width};
+    Case c = PlainCase(g, 1, DType::kFloat32, &draw);
+    c.input_result = MakeTensor(c.input.dims, DType::kFloat32, {0, 1, 2, 3, 4}, 0);
+    c.SetOperands();
+    c.problem.computations = kBackwardData;
+    const std::string plan = BuildPlan(c.problem, name.c_str())->steps[0].step->Describe();
+    std::smatch box;
+    ASSERT_TRUE(std::regex_search(plan, box, std::regex("1x4x4 tiles in boxes of 1 images by 1x1x([0-9]+)"))) << plan;
+    const int64_t tiles = std::stoll(box[1].str());
+    EXPECT_LT(tiles, width / 4);
+    EXPECT_EQ(tiles * 4 % kernels::kMemoryLineFloats, 0) << plan;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, StreamedResultsTest,

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "conv/packing/cache_sets.h"
-#include "kernels/streams.h"
 
 namespace canopy::conv::packing {
 
@@ -20,8 +19,7 @@ void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& s, c
   // Short lines, all in one set of the L1, would leave it before what else belongs into their lines of memory comes.
   const bool scattered = s.count < kLine && CrowdASet(std::min(kLines, s.channels), s.channel_stride);
   const float* const in_place = writer.Direct(offset, s.element_stride);
-  const bool streamed = s.streamed && in_place != nullptr && kernels::AreLines(in_place, s.count) &&
-                        s.channel_stride % kernels::kMemoryLineFloats == 0;
+  const bool streamed = in_place != nullptr && Streams(s.streamed, in_place, s.count, s.channel_stride);
   const bool direct = !scattered && !streamed && in_place != nullptr;
   constexpr int64_t kApart = kLine + kernels::kLineSlack;
   for (int64_t c = 0; c < kLines; ++c) scratch.offsets[c] = c * (direct ? s.channel_stride : kApart);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "conv/packing/slab.h"
+#include "conv/streams.h"
 #include "conv/tensor_lines.h"
 
 namespace canopy::conv::packing {
@@ -14,11 +15,11 @@ struct StoreShape {
   int64_t channels, count;                 // elements of a line: one line a channel
   int64_t from_step;                       // floats from element to element in `tiles`
   int64_t channel_stride, element_stride;  // in the tensor
-  bool streamed = false;                   // what is whole lines of memory leaves past the caches
+  StreamedRows streamed = StreamedRows::kNone;
 };
 
-// Element offset + c * channel_stride + i * element_stride = tiles[i * from_step + c]. Where `streamed`,
-// kernels::FinishStreams() is the caller's.
+// Element offset + c * channel_stride + i * element_stride = tiles[i * from_step + c]. Where lines
+// are streamed, kernels::FinishStreams() is the caller's.
 void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& shape, const SlabScratch& scratch,
                 const float* tiles);
 

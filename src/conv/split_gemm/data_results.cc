@@ -52,7 +52,7 @@ void DataResults::CopyRows(int64_t channels, int64_t stretches, const JobScratch
     const kernels::Segment& in = scratch.segments[s];
     const float* from = scratch.results + in.begin;
     float* to = direct + in.source;
-    if (s_.streams_ && stride % kernels::kMemoryLineFloats == 0 && kernels::AreLines(to, in.count)) {
+    if (Streams(s_.streamed_, to, in.count, stride)) {
       kernels::Lines().stream_rows(from, step, channels, in.count, to, stride);
       streamed = true;
     } else {

@@ -6,7 +6,6 @@
 #include "base/checked_math.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/pack.h"
-#include "conv/streams.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -24,7 +23,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     : product_(problem, computation),
       parts_(PartsOf(problem, problem.weight, product_.source)),
       kernels_(*kernels::SplitGemm(parts_)),
-      streams_(ResultPassesL3(problem, computation)),
+      streamed_(RowsPastL3(problem, computation)),
       direct_(problem, computation, &direct_ledger_) {
   const int64_t groups = problem.geometry.groups, panels = RowPanels();
   int64_t most_taps = 0;
@@ -131,7 +130,8 @@ double DataStep::Estimate(const ConvProblem& problem) const {
 std::string DataStep::Describe() const {
   return DescribeCut(cut_, parts_) + ", " + std::to_string(phases_.size()) + " phases in " +
          std::to_string(combs_.size()) + ", " + std::to_string(jobs_) + " jobs a group, weights packed " +
-         (weights_.exist() ? "once" : "by each") + (streams_ ? ", results past the caches" : "");
+         (weights_.exist() ? "once" : "by each") +
+         (streamed_ != StreamedRows::kNone ? ", results past the caches" : "");
 }
 
 }  // namespace canopy::conv::split_gemm

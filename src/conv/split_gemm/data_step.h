@@ -16,6 +16,7 @@
 #include "conv/channel_lanes/data_step.h"
 #include "conv/packing/common_numbers.h"
 #include "conv/split_gemm/blocks.h"
+#include "conv/streams.h"
 
 namespace canopy::conv::split_gemm {
 
@@ -62,7 +63,7 @@ class DataStep : public Step {
   Cut cut_;
   int64_t jobs_ = 0;           // of a group
   int64_t packed_floats_ = 0;  // a group's weights
-  bool streams_;               // results that are whole lines of memory leave past the caches
+  StreamedRows streamed_;
   double work_ = 0;
   plan::WorkspaceLedger ledger_;  // of the room
   packing::CommonNumbers weights_;

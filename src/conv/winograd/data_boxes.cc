@@ -95,12 +95,12 @@ void DataBoxes::Store(int64_t first, int64_t channels, const Box& box, int64_t l
   for (int64_t n = 0; n < box.count[0]; ++n) {
     ForEach({Results(box, 0), rows, 1}, [&](int64_t d, int64_t h, int64_t) {
       const int64_t offset = origin + n * strides[0] + d * strides[2] + h * strides[3];
-      packing::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4], s_.streams_}, scratch.lines,
+      packing::StoreLines(result_, offset, {channels, row, lanes, strides[1], strides[4], s_.streamed_}, scratch.lines,
                           results);
       results += row * lanes;
     });
   }
-  if (s_.streams_) kernels::FinishStreams();
+  if (s_.streamed_ != StreamedRows::kNone) kernels::FinishStreams();
 }
 
 }  // namespace canopy::conv::winograd

@@ -2,6 +2,7 @@
 #include "conv/winograd/data_step.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/checked_math.h"
 #include "base/cpu.h"
@@ -10,10 +11,10 @@
 #include "conv/packing/scratch.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/losses.h"
-#include "conv/streams.h"
 #include "conv/winograd/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::winograd {
 namespace {
@@ -77,7 +78,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_size_ = forward_ ? g.output_size : g.input_size;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
-  streams_ = ResultPassesL3(problem, computation);
+  streamed_ = RowsPastL3(problem, computation);
   padded_sources_ = RoundUp(source_channels_, kernels::kWinogradLanes);
   panels_ = packing::LanePanels(result_channels_, 1);
   if (in_parts() && panels_.blocks() > 1) {
@@ -172,13 +173,22 @@ int64_t DataStep::MostTiles() const {
   return tiling_.terms() > 1 ? kTilesOfTerms : kTiles;
 }
 
+// Of a row, so many that results which leave past the caches are whole lines of memory where the row is cut.
+int64_t DataStep::TilesOfALine() const {
+  const auto are_lines = [&](int axis) { return result_.strides[axis] % kernels::kMemoryLineFloats == 0; };
+  const bool rows_are_lines = are_lines(1) && (result_size_[1] == 1 || are_lines(3)) && result_.strides[4] == 1;
+  if (streamed_ == StreamedRows::kNone || !rows_are_lines || tiling_.phases() > 1) return 1;
+  return kernels::kMemoryLineFloats / std::gcd(kernels::kMemoryLineFloats, tiling_.axes[2].tile);
+}
+
 // Boxes of lines reach a little along the lines, so that few pixels belong to two of them, then along what lies
 // together in memory: long stretches are worth more than the rest of such pixels.
 packing::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const {
   const Extent3 tiles = tiling_.Tiles(phase_size_);
   const auto& axes = tiling_.axes;
   const Extent3 combs{axes[0].comb(), axes[1].comb(), axes[2].comb()};
-  if (tiling_.transformed > 1) return packing::Boxes(g.batch, tiles, combs, most_tiles);
+  const Extent3 multiple{combs[0], combs[1], std::lcm(combs[2], TilesOfALine())};
+  if (tiling_.transformed > 1) return packing::Boxes(g.batch, tiles, multiple, most_tiles);
   packing::Extent4 least{1, 1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
     if (axes[axis].window > 1) least[axis + 1] = kLeastTilesOfALine * combs[axis];
@@ -186,7 +196,7 @@ packing::Boxes DataStep::MakeBoxes(const Geometry& g, int64_t most_tiles) const 
   const auto distance = [&](int axis) { return std::abs(result_.strides[axis == 0 ? 0 : axis + 1]); };
   std::array<int, 4> order{3, 2, 1, 0};
   std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return distance(a) < distance(b); });
-  return packing::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, combs, least, order, most_tiles);
+  return packing::Boxes({g.batch, tiles[0], tiles[1], tiles[2]}, multiple, least, order, most_tiles);
 }
 
 double DataStep::EstimateWork(const Geometry& g) const {
@@ -321,7 +331,7 @@ std::string DataStep::Describe() const {
          std::to_string(panels_.panel_lanes()) + " result channels; kernels transformed " +
          (own_units_ ? "by each thread for a panel" : at_once(block_units_, "panels")) + ", windows " +
          at_once(batch_boxes_, "boxes") + (in_parts() ? "; numbers in three parts" : "") +
-         (streams_ ? "; results past the caches" : "");
+         (streamed_ != StreamedRows::kNone ? "; results past the caches" : "");
 }
 
 }  // namespace canopy::conv::winograd

@@ -33,6 +33,7 @@
 #include "conv/packing/common_numbers.h"
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/weight_panels.h"
+#include "conv/streams.h"
 #include "conv/winograd/products.h"
 #include "conv/winograd/tiling.h"
 #include "kernels/winograd/contract.h"
@@ -111,6 +112,7 @@ class DataStep : public Step {
   void ChooseTiling(const Geometry& geometry);
   void Place(const Geometry& geometry);
   int64_t MostTiles() const;  // of a box
+  int64_t TilesOfALine() const;
   packing::Boxes MakeBoxes(const Geometry& geometry, int64_t most_tiles) const;
   packing::Boxes WholeBox(const Geometry& geometry) const;
   int64_t SharedBytes() const;
@@ -217,7 +219,7 @@ class DataStep : public Step {
   int64_t block_units_ = 1;  // pairs of a group and a panel whose kernels are transformed at once; 0: each job its own
   bool own_units_ = false;   // each thread transforms one for itself, `block_units_` are as many as threads
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
-  bool streams_ = false;     // results that are whole lines of memory leave past the caches
+  StreamedRows streamed_ = StreamedRows::kNone;
   double tensor_bytes_ = 0;
   double work_ = 0;
   channel_lanes::DataStep direct_;         // for what is not finite

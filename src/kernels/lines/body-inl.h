@@ -161,7 +161,16 @@ inline void StreamRows(const float* HWY_RESTRICT from, int64_t from_step, int64_
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
-    for (int64_t i = 0; i < count; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+    const auto copy = [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; i += lanes) {
+        const size_t some = static_cast<size_t>(HWY_MIN(lanes, last - i));
+        cv::StoreFirst(cv::LoadFirst(d, from + i, some), d, to + i, some);
+      }
+    };
+    const int64_t first = FloatsBeforeALine(to, count), last = count - (count - first) % kMemoryLineFloats;
+    copy(0, first);
+    for (int64_t i = first; i < last; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, to + i);
+    copy(last, count);
   }
 }
 

@@ -69,7 +69,7 @@ struct LineKernels {
   void (*copy_rows_form[convert::kForms])(const void* from, int64_t from_step, int64_t rows, int64_t count, float* to,
                                           int64_t to_step);
 
-  // copy_rows past the caches, if it can (kernels/streams.h). REQUIRES: every row of `to` is whole lines of memory.
+  // copy_rows whose whole lines of memory leave past the caches, if they can (kernels/streams.h).
   void (*stream_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
 
   // Rows whose elements lie apart, and zeros around them:

@@ -238,22 +238,39 @@ TEST_P(LinesTest, CopyRowsCopiesItsRowsAndNothingElse) {
   }
 }
 
-TEST_P(LinesTest, StreamRowsCopiesWholeLinesAndNothingElse) {
+TEST_P(LinesTest, StreamRowsCopiesItsRowsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
-  for (const int64_t count : {16, 32, 80}) {
-    const int64_t rows = 3, from_step = count + 3, to_step = count + kMemoryLineFloats;
+  for (const auto& [count, apart, into_line] : {std::tuple{16, 16, 0},
+                                                {32, 16, 0},
+                                                {80, 16, 0},
+                                                {32, 16, 1},
+                                                {80, 13, 5},
+                                                {37, 4, 0},
+                                                {5, 3, 7},
+                                                {33, 1, 15}}) {
+    const int64_t rows = 3, from_step = count + 3, to_step = count + apart;
     std::vector<float> from(static_cast<size_t>((rows - 1) * from_step + count));  // ends with the last element
     for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
-    std::vector<float> memory(static_cast<size_t>(rows * to_step + 2 * kMemoryLineFloats), -1.0f), expected = memory;
+    std::vector<float> memory(static_cast<size_t>(rows * to_step + 3 * kMemoryLineFloats), -1.0f), expected = memory;
     float* to = memory.data();
-    while (!AreLines(to, count)) ++to;
+    to += FloatsBeforeALine(to, kMemoryLineFloats) + into_line;
     for (int64_t r = 0; r < rows; ++r) {
       std::copy_n(&from[r * from_step], count, &expected[to - memory.data() + r * to_step]);
     }
     Lines().stream_rows(from.data(), from_step, rows, count, to, to_step);
     FinishStreams();
-    EXPECT_EQ(memory, expected) << count;
+    EXPECT_EQ(memory, expected) << count << " by " << to_step << " from float " << into_line;
   }
+}
+
+TEST(StreamsTest, FloatsBeforeALineAreCounted) {
+  alignas(kMemoryLine) const float line[2 * kMemoryLineFloats] = {};
+  EXPECT_EQ(FloatsBeforeALine(line, 40), 0);
+  EXPECT_EQ(FloatsBeforeALine(line + 1, 40), 15);
+  EXPECT_EQ(FloatsBeforeALine(line + 1, 7), 7);
+  EXPECT_EQ(FloatsBeforeALine(line + 15, 40), 1);
+  // None of these floats begins a line.
+  EXPECT_EQ(FloatsBeforeALine(reinterpret_cast<const float*>(reinterpret_cast<const char*>(line) + 2), 40), 40);
 }
 
 TEST_P(LinesTest, SpreadPutsZerosBetweenAndBehindAndNothingElse) {
