@@ -15,6 +15,8 @@ using numerics::InputRounding;
 // rows would be packed twice for them. Nor are twice as many rows, where these are packed already and so take no room.
 constexpr int64_t kMostPanels = 16, kMostLanePanels = 28, kMostPackedPanels = 32;
 
+constexpr int64_t kFewJobs = 6;  // rows are cut for no more, since lanes are packed again for every cut
+
 // What tells apart rows of results, and blocks of lanes, that lie a multiple of 4 KiB from one another: the L1 has few
 // places for those.
 constexpr int64_t kApart = 16, kHalfPage = 512, kPage = 1024;  // floats
@@ -60,7 +62,7 @@ Cut ChooseCut(const Product& product) {
     if (fewer == together) break;
     together = fewer;
   }
-  while (jobs() < kEnoughJobs && cut.row_panels > 4) cut.row_panels = (cut.row_panels + 1) / 2;
+  while (jobs() < kFewJobs && cut.row_panels > 4) cut.row_panels = (cut.row_panels + 1) / 2;
   together = base::CeilDiv(units, base::CeilDiv(units, together));
   cut.lane_panels = std::min(product.lane_panels, together * lane_unit);
   return cut;
