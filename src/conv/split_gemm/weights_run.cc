@@ -91,7 +91,8 @@ class WeightsRun {
     const int64_t stride = channels.operand.strides[1];
     const bool lines = ChannelLines(channels.operand, pixels.step);
     const bool pieces = !lines && ReadsPieces(channels.reader, pixels.step);
-    if (lines) CopyChannels(channels, pixels, scratch);
+    const bool in_place = lines && StandInPlace(channels.reader, pixels, scratch);
+    if (lines && !in_place) CopyChannels(channels, pixels, scratch);
     if (pieces) {
       CutIntoPieces(scratch.segments, pixels.segments, pixels.count, pixels.step, scratch.pieces, scratch.first_piece);
     }
@@ -99,7 +100,11 @@ class WeightsRun {
     for (int64_t c = 0; c < channels.count; c += kSplitSide, to += channels.to_panel) {
       const int64_t count = std::min<int64_t>(kSplitSide, channels.count - c);
       const int64_t offset = (channels.first + c) * stride;
-      if (lines) {
+      if (in_place) {
+        const auto* from = static_cast<const float*>(channels.reader.Address(offset + scratch.segments[0].source));
+        const bool rounds = channels.reader.form() == kernels::convert::Form::kHfloat32x11;
+        bits |= pack.across({from, pixels.step, pixels.count, count, channels.to_block, 1, rounds}, to);
+      } else if (lines) {
         bits |= pack.across({scratch.lines + c, channels.count, pixels.count, count, channels.to_block}, to);
       } else if (pieces) {
         const kernels::convert::Form form = channels.reader.form();
@@ -128,6 +133,13 @@ class WeightsRun {
   // Where a job sums biases of a tensor's channels from `first` on, or nullptr.
   double* BiasesOf(Computation bias, bool sums, int64_t stretch, int64_t first) const {
     return bias == s_.bias_ && sums ? biases_ + stretch * s_.bias_channels_ + first : nullptr;
+  }
+
+  // Whether lines of pixels are FP32 numbers, all one step from one another.
+  static bool StandInPlace(const LineReader& reader, const Pixels& pixels, const JobScratch& scratch) {
+    using kernels::convert::Form;
+    return (reader.form() == Form::kFloat32 || reader.form() == Form::kHfloat32x11) && pixels.segments == 1 &&
+           scratch.segments[0].count == pixels.count;
   }
 
   // A line is a pixel, zeros where there is none.
