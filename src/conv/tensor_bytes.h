@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the limit of the workspace is a share of.
-#ifndef CANOPY_CONV_WINOGRAD_TENSOR_BYTES_H_
-#define CANOPY_CONV_WINOGRAD_TENSOR_BYTES_H_
+#ifndef CANOPY_CONV_TENSOR_BYTES_H_
+#define CANOPY_CONV_TENSOR_BYTES_H_
 
 #include "conv/problem.h"
 
-namespace canopy::conv::winograd {
+namespace canopy::conv {
+
+inline constexpr double kWorkspaceShare = 0.15;  // beside 8 MiB for each thread
 
 // Of the tensors that one computation reads and writes; what plays the input, the output and the weights in it.
 inline double TensorBytes(const Geometry& g, const Operand& input, const Operand& output, const Operand& weights) {
@@ -19,6 +21,6 @@ inline double TensorBytes(const Geometry& g, const Operand& input, const Operand
          bytes(weights, g.output_channels * g.group_input_channels(), g.kernel);
 }
 
-}  // namespace canopy::conv::winograd
+}  // namespace canopy::conv
 
-#endif  // CANOPY_CONV_WINOGRAD_TENSOR_BYTES_H_
+#endif  // CANOPY_CONV_TENSOR_BYTES_H_

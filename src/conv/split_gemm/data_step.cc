@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/pack.h"
+#include "conv/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -15,7 +16,15 @@ namespace {
 using kernels::kSplitSide;
 using kernels::kSplitTerms;
 
-constexpr int64_t kMostPackedFloats = int64_t{7} << 18;  // 7 MiB of weights are packed for all jobs
+// Of weights that are packed for all jobs, beside a share of the tensors', but no more than is read as fast as packed.
+constexpr double kMostPackedBytes = 7 << 20, kMostSharedBytes = 16 << 20;
+
+bool PackedOnce(const ConvProblem& problem, const ActivationProduct& product, int64_t floats) {
+  const Operand &input = product.forward ? product.source : product.result,
+                &output = product.forward ? product.result : product.source;
+  const double share = kWorkspaceShare * TensorBytes(problem.geometry, input, output, problem.weight);
+  return static_cast<double>(floats) * sizeof(float) <= std::min(kMostPackedBytes + share, kMostSharedBytes);
+}
 
 }  // namespace
 
@@ -38,7 +47,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     most_pixels = std::max(most_pixels, comb.pixels);
     most_phases = std::max(most_phases, static_cast<int64_t>(comb.phases.size()));
   }
-  const bool few_weights = groups * packed_floats_ <= kMostPackedFloats;
+  const bool few_weights = PackedOnce(problem, product_, groups * packed_floats_);
   cut_ = ChooseCut({panels, base::CeilDiv(most_pixels, int64_t{kSplitSide}), 1, most_phases,
                     groups * static_cast<int64_t>(combs_.size()), !few_weights});
   for (Comb& comb : combs_) {
@@ -104,12 +113,15 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const bool runs = product_.weight_result_stride == 1 || product_.weight_source_stride == 1;
   const bool far = problem.geometry.taps() * product_.source_channels * product_.result_channels > kNearWeights;
   const double weight = (runs ? kWorkAWeight : kWorkAGatheredWeight) + (far ? kWorkAFetchedWeight : 0);
+  const double bytes = static_cast<double>(problem.geometry.groups * packed_floats_) * sizeof(float);
+  const double packed = weights_.exist() && bytes > kMostPackedBytes ? kWorkAReadWeight : 0;
   const double phase_result =
       kWorkAPhaseResult + (OutgrowsCaches(problem, problem.computations) ? kWorkAFarPhaseResult : 0);
   double work = 0;
   for (const Comb& comb : combs_) {
     const double pixels = static_cast<double>(base::RoundUp(comb.pixels, int64_t{kSplitSide}));
-    const double packs = weights_.exist() ? 1 : static_cast<double>(base::CeilDiv(comb.pixels, JobPixels()));
+    const double reads = static_cast<double>(base::CeilDiv(comb.pixels, JobPixels()));
+    const double packs = weights_.exist() ? 1 : reads;
     for (const int index : comb.phases) {
       work += pixels * rows * (kWorkAResult + (comb.phases.size() > 1 ? phase_result : 0));
       if (index < 0) continue;
@@ -121,7 +133,8 @@ double DataStep::Estimate(const ConvProblem& problem) const {
                             : step == kMostApart     ? kWorkASecondNumber
                                                      : kWorkAFetchedNumber);
       work += TapsReached(comb, phase) * static_cast<double>(Chunks() * kSplitTerms) *
-              (rows * pixels * WorkAProduct(parts_) + row_blocks * pixels * lanes + packs * rows * weight);
+              (rows * pixels * WorkAProduct(parts_) + row_blocks * pixels * lanes +
+               (packs * weight + reads * packed) * rows);
     }
   }
   return static_cast<double>(problem.geometry.groups) * work + kWorkAStep;

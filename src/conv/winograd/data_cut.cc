@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
+#include "conv/tensor_bytes.h"
 #include "conv/winograd/data_step.h"
 #include "exec/pool.h"
 
@@ -19,8 +20,7 @@ constexpr int64_t kManySums = 200 * 36;             // likewise, next to little 
 constexpr double kSmallKernelShare = 0.1;           // of the work, that kernels are which each job transforms
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kNearKernelBytes = int64_t{8} << 20;
-constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, but for
-constexpr double kSharedPart = 0.15;                // of the tensors' bytes
+constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, beside a share of the tensors'
 
 // Of a box, where numbers are in parts.
 constexpr int64_t kMostTilesInParts = 512, kStepInParts = 8;
@@ -36,7 +36,7 @@ int64_t FewestInParts(const Tiling& tiling) {
 packing::Boxes DataStep::WholeBox(const Geometry& g) const { return MakeBoxes(g, kFewSums / tiling_.points()); }
 
 // For kernels and windows that are shared.
-int64_t DataStep::SharedBytes() const { return kSharedBytes + static_cast<int64_t>(kSharedPart * tensor_bytes_); }
+int64_t DataStep::SharedBytes() const { return kSharedBytes + static_cast<int64_t>(kWorkspaceShare * tensor_bytes_); }
 
 // So few that all their windows may be transformed first.
 bool DataStep::FewTiles(const Geometry& g, const packing::Boxes& whole) const {

@@ -11,7 +11,7 @@
 #include "conv/packing/scratch.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/split_gemm/losses.h"
-#include "conv/winograd/tensor_bytes.h"
+#include "conv/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/streams.h"

@@ -6,7 +6,7 @@
 #include "base/checked_math.h"
 #include "conv/split_gemm/estimates.h"
 #include "conv/streams.h"
-#include "conv/winograd/tensor_bytes.h"
+#include "conv/tensor_bytes.h"
 #include "conv/winograd/weights_step.h"
 
 namespace canopy::conv::winograd {
@@ -27,7 +27,7 @@ constexpr int64_t kSlabFloats = 48 << 10;  // of a slice of a band's input: 192 
 constexpr int64_t kMostBandPixels = 256;   // side by side
 constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose ends are read twice
 // Of the tensors' bytes and besides, for everything but further threads' working memory.
-constexpr double kRoomShare = 0.15, kMostTensorBytes = 1e15;
+constexpr double kMostTensorBytes = 1e15;
 constexpr int64_t kRoomBytes = int64_t{8} << 20;
 constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
 constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
@@ -77,7 +77,7 @@ TransformCosts CostsOf(const WeightsShape& shape) {
 
 void WeightsStep::ChooseCut(const ConvProblem& problem) {
   const double bytes = TensorBytes(g_, problem.input, problem.output, problem.weight_result);
-  const int64_t room = kRoomBytes + static_cast<int64_t>(kRoomShare * std::min(bytes, kMostTensorBytes));
+  const int64_t room = kRoomBytes + static_cast<int64_t>(kWorkspaceShare * std::min(bytes, kMostTensorBytes));
   const int64_t most_points = shape_.depths > 1 ? kPointsOfDeepTiles : kPointsOfTiles;
   bool chosen = false;
   WeightsCut last;
