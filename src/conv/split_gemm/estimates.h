@@ -19,7 +19,7 @@ inline constexpr double kWorkASegment = 2;         // starting a stretch of neig
 inline constexpr double kWorkAShortSegment = 16;   // more, of one pixel: by its length
 inline constexpr double kWorkAMissedNumber = 10;   // more, of one in memory that the products have not asked for
 inline constexpr double kWorkAWeight = 1.2, kWorkAGatheredWeight = 3;
-inline constexpr double kWorkAReadWeight = 0.8;  // of more packed ones than stay near, for each block of lanes
+inline constexpr double kWorkAReadWeight = 0.8;    // of more packed ones than stay near, for each block of lanes
 inline constexpr double kWorkASummedNumber = 0.1;  // for a bias gradient
 inline constexpr double kWorkAResult = 1.8;
 inline constexpr double kWorkAPhaseResult = 1.8;     // more, of several phases
