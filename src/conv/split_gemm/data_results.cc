@@ -14,6 +14,25 @@ namespace {
 
 using kernels::kSplitSide;
 
+// Results of rows `row` floats from one another, each of `width` that are `step` floats apart, and zeros in between.
+struct Apart {
+  int64_t width, step, row;
+
+  // From a plane's first one to the one of a pixel.
+  int64_t Offset(int64_t pixel) const { return pixel / width * row + pixel % width * step; }
+  // Those of `count` pixels from one on, and the zeros up to the next one's.
+  void Spread(const float* from, int64_t pixel, int64_t count, float* to) const {
+    for (int64_t done = 0, some; done < count; done += some) {
+      const int64_t column = (pixel + done) % width, left = count - done;
+      const int64_t rows = column == 0 && left >= width ? left / width : 1;
+      some = rows > 1 ? rows * width : std::min(width - column, left);
+      const int64_t length = (Offset(pixel + done + some) - Offset(pixel + done)) / rows;
+      kernels::Lines().spread(from + done, {1, 0, some / rows, step, rows, length, length, 0}, false, to);
+      to += rows * length;
+    }
+  }
+};
+
 void AddBias(float bias, int64_t count, float* line) {
   for (int64_t i = 0; i < count; ++i) line[i] += bias;
 }
@@ -30,6 +49,7 @@ void DataResults::Store(const DataStep::Comb& comb, const JobResults& where, con
       if (p_.has_bias) AddBias(LoadBias(p_, b_, where.first_channel + i), where.pixels, line);
     }
   }
+  if (comb.rows_below > 0) return StoreApart(comb, where, scratch);
   if (ChannelLines(product_.result, strides[4])) return StoreChannelLines(comb, where, scratch);
   const int64_t stretches = BuildStretches(comb, where, scratch.segments);
   float* const direct = phases == 1 ? result_.Direct(where.first_channel * strides[1], strides[4]) : nullptr;
@@ -42,6 +62,27 @@ void DataResults::Store(const DataStep::Comb& comb, const JobResults& where, con
                           s_.scratch_.results(), phases, 0, to.count, scratch.lines);
     }
   }
+}
+
+// A job's pixels of an image are one stretch of memory.
+void DataResults::StoreApart(const DataStep::Comb& comb, const JobResults& where, const JobScratch& scratch) const {
+  const auto& strides = product_.result.strides;
+  const Apart apart{comb.walk[2], s_.result_step_[2], (1 + comb.rows_below) * strides[3]};
+  const int64_t plane = comb.walk[1] * comb.walk[2];
+  for (int64_t done = 0, count; done < where.pixels; done += count) {
+    const int64_t at = where.first_pixel + done, pixel = at % plane;
+    count = std::min(plane - pixel, where.pixels - done);
+    const int64_t offset = RowOffset(comb, at / plane * comb.walk[1]) + apart.Offset(pixel);
+    const int64_t length = apart.Offset(pixel + count) - apart.Offset(pixel);
+    for (int64_t i = 0; i < where.channels; ++i) {
+      float* const direct = result_.Direct((where.first_channel + i) * strides[1] + offset, 1);
+      const bool streamed = Streams(s_.streamed_, direct, length, 0);
+      const float* from = scratch.results + i * s_.scratch_.results_step() + done;
+      apart.Spread(from, pixel, count, streamed ? scratch.lines : direct);
+      if (streamed) kernels::Lines().stream_rows(scratch.lines, 0, 1, length, direct, 0);
+    }
+  }
+  if (s_.streamed_ != StreamedRows::kNone) kernels::FinishStreams();
 }
 
 // FP32 results side by side, as they are.

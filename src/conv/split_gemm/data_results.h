@@ -37,6 +37,7 @@ class DataResults {
 
  private:
   void StoreChannelLines(const DataStep::Comb& comb, const JobResults& where, const JobScratch& scratch) const;
+  void StoreApart(const DataStep::Comb& comb, const JobResults& where, const JobScratch& scratch) const;
   void CopyRows(int64_t channels, int64_t stretches, const JobScratch& scratch, float* direct) const;
   int64_t BuildStretches(const DataStep::Comb& comb, const JobResults& where, kernels::Segment* stretches) const;
   int64_t RowOffset(const DataStep::Comb& comb, int64_t row) const;

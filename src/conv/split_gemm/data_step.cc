@@ -42,6 +42,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     most_taps = std::max(most_taps, triple.taps);
   }
   MakeCombs(problem.geometry);
+  JoinEmptyRows(problem);
   int64_t most_pixels = 0, most_phases = 1;
   for (const Comb& comb : combs_) {
     most_pixels = std::max(most_pixels, comb.pixels);
@@ -90,6 +91,36 @@ void DataStep::MakeCombs(const Geometry& g) {
   }
 }
 
+// Where a single phase has taps and results lie as they come, every result is followed by zeros up to the next one.
+void DataStep::JoinEmptyRows(const ConvProblem& problem) {
+  const Operand& result = product_.result;
+  const int64_t rows = result_step_[1], columns = result_step_[2];
+  const auto reached = [](int phase) { return phase >= 0; };
+  const auto is_empty = [&](const Comb& comb) { return std::none_of(comb.phases.begin(), comb.phases.end(), reached); };
+  if (combs_.empty() || rows == 1 || rows > kSplitTerms || columns == 1 || problem.has_bias) return;
+  if (product_.result_size[1] % rows != 0 || product_.result_size[2] % columns != 0) return;
+  if (result.dtype != numerics::DType::kFloat32 || result.strides[4] != 1 ||
+      result.strides[3] != product_.result_size[2]) {
+    return;
+  }
+  for (const Comb& comb : combs_) {
+    if (is_empty(comb)) continue;
+    const bool first = comb.first[1] == 0 && reached(comb.phases[0]);
+    if (!first || std::count_if(comb.phases.begin(), comb.phases.end(), reached) > 1) return;
+  }
+  std::vector<Comb> joined;
+  for (size_t i = 0; i < combs_.size(); i += static_cast<size_t>(rows)) {
+    if (is_empty(combs_[i])) {
+      joined.insert(joined.end(), combs_.begin() + i, combs_.begin() + i + rows);
+      continue;
+    }
+    joined.push_back(combs_[i]);
+    joined.back().phases.resize(1);
+    joined.back().rows_below = rows - 1;
+  }
+  combs_ = joined;
+}
+
 int64_t DataStep::Chunks() const { return base::CeilDiv(product_.source_channels, int64_t{kSplitTerms}); }
 int64_t DataStep::RowPanels() const { return base::CeilDiv(product_.result_channels, int64_t{kSplitSide}); }
 int64_t DataStep::RowBlocks() const { return base::CeilDiv(RowPanels(), cut_.row_panels); }
@@ -123,7 +154,8 @@ double DataStep::Estimate(const ConvProblem& problem) const {
     const double reads = static_cast<double>(base::CeilDiv(comb.pixels, JobPixels()));
     const double packs = weights_.exist() ? 1 : reads;
     for (const int index : comb.phases) {
-      work += pixels * rows * (kWorkAResult + (comb.phases.size() > 1 ? phase_result : 0));
+      const double results = comb.rows_below > 0 ? static_cast<double>((1 + comb.rows_below) * result_step_[2]) : 1;
+      work += pixels * rows * results * (kWorkAResult + (comb.phases.size() > 1 ? phase_result : 0));
       if (index < 0) continue;
       const Phase& phase = phases_[static_cast<size_t>(index)];
       const int64_t step = phase.axes[2]->source_step * source.strides[4];
@@ -144,6 +176,7 @@ std::string DataStep::Describe() const {
   return DescribeCut(cut_, parts_) + ", " + std::to_string(phases_.size()) + " phases in " +
          std::to_string(combs_.size()) + ", " + std::to_string(jobs_) + " jobs a group, weights packed " +
          (weights_.exist() ? "once" : "by each") +
+         (!combs_.empty() && combs_[0].rows_below > 0 ? ", zeros with the results" : "") +
          (streamed_ != StreamedRows::kNone ? ", results past the caches" : "");
 }
 
