@@ -75,11 +75,14 @@ void DataResults::StoreApart(const DataStep::Comb& comb, const JobResults& where
     const int64_t offset = RowOffset(comb, at / plane * comb.walk[1]) + apart.Offset(pixel);
     const int64_t length = apart.Offset(pixel + count) - apart.Offset(pixel);
     for (int64_t i = 0; i < where.channels; ++i) {
-      float* const direct = result_.Direct((where.first_channel + i) * strides[1] + offset, 1);
-      const bool streamed = Streams(s_.streamed_, direct, length, 0);
+      const int64_t first = (where.first_channel + i) * strides[1] + offset;
+      float* const direct = result_.Direct(first, 1);
+      const bool streamed = direct != nullptr && Streams(s_.streamed_, direct, length, 0);
       const float* from = scratch.results + i * s_.scratch_.results_step() + done;
-      apart.Spread(from, pixel, count, streamed ? scratch.lines : direct);
+      apart.Spread(from, pixel, count, direct == nullptr || streamed ? scratch.lines : direct);
       if (streamed) kernels::Lines().stream_rows(scratch.lines, 0, 1, length, direct, 0);
+      const kernels::Segment line{0, 0, static_cast<int32_t>(length)};
+      if (direct == nullptr) result_.Store(first, &line, 1, 1, scratch.lines);
     }
   }
   if (s_.streamed_ != StreamedRows::kNone) kernels::FinishStreams();

@@ -95,14 +95,11 @@ void DataStep::MakeCombs(const Geometry& g) {
 void DataStep::JoinEmptyRows(const ConvProblem& problem) {
   const Operand& result = product_.result;
   const int64_t rows = result_step_[1], columns = result_step_[2];
+  if (combs_.empty() || rows == 1 || rows > kSplitTerms || columns == 1) return;
+  if (product_.result_size[1] % rows != 0 || product_.result_size[2] % columns != 0) return;
+  if (problem.has_bias || result.strides[4] != 1 || result.strides[3] != product_.result_size[2]) return;
   const auto reached = [](int phase) { return phase >= 0; };
   const auto is_empty = [&](const Comb& comb) { return std::none_of(comb.phases.begin(), comb.phases.end(), reached); };
-  if (combs_.empty() || rows == 1 || rows > kSplitTerms || columns == 1 || problem.has_bias) return;
-  if (product_.result_size[1] % rows != 0 || product_.result_size[2] % columns != 0) return;
-  if (result.dtype != numerics::DType::kFloat32 || result.strides[4] != 1 ||
-      result.strides[3] != product_.result_size[2]) {
-    return;
-  }
   for (const Comb& comb : combs_) {
     if (is_empty(comb)) continue;
     const bool first = comb.first[1] == 0 && reached(comb.phases[0]);

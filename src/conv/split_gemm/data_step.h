@@ -42,10 +42,9 @@ class DataStep : public Step {
   struct Comb {
     std::array<int64_t, 3> walk{}, first{};  // of results; `first` are the remainders
     std::vector<int> phases;
-    int64_t rows_below =
-        0;                  // without taps, up to the next row; then all phases but the only one here have none, either
-    int64_t pixels = 0;     // of a phase, batch included
-    int64_t first_job = 0;  // within the group
+    int64_t rows_below = 0;  // without taps, up to the next row; all phases but the one here have none then, either
+    int64_t pixels = 0;      // of a phase, batch included
+    int64_t first_job = 0;   // within the group
   };
 
   void MakeCombs(const Geometry& geometry);
