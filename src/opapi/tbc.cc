@@ -2,6 +2,7 @@
 #include "opapi/tbc.h"
 
 #include <algorithm>
+#include <array>
 
 #include "opapi/require.h"
 #include "opapi/text.h"
@@ -51,6 +52,25 @@ conv::Geometry TbcGeometry(const TensorArgument& input, const TensorArgument& we
   geometry.kernel = SpatialExtents(weight, kTbcWeightAxes);
   geometry.pad_begin[2] = pad;
   return geometry;
+}
+
+void JoinStepsAndImages(conv::ConvProblem* problem) {
+  conv::Geometry& g = problem->geometry;
+  if (g.kernel[2] != 1 || g.pad_begin[2] != 0 || g.input_size != g.output_size) return;
+  const std::array<conv::Operand*, 4> tensors{&problem->input, &problem->output, &problem->input_result,
+                                              &problem->output_result};
+  const auto are_a_row = [&](const conv::Operand* tensor) {
+    const Checked step = Checked(g.batch) * tensor->strides[0];
+    return step.ok() && tensor->strides[4] == step.value();
+  };
+  if (!std::all_of(tensors.begin(), tensors.end(), are_a_row)) return;
+  g.input_size[2] *= g.batch;
+  g.output_size[2] *= g.batch;
+  g.batch = std::min<int64_t>(1, g.batch);
+  for (conv::Operand* tensor : tensors) {
+    tensor->strides[4] = tensor->strides[0];
+    tensor->strides[0] *= g.input_size[2];
+  }
 }
 
 Limited TbcLimited(const TensorArgument& weight, int64_t pad) {

@@ -8,6 +8,7 @@
 
 #include "base/checked_math.h"
 #include "base/status.h"
+#include "conv/problem.h"
 #include "opapi/arguments.h"
 #include "opapi/limits.h"
 #include "opapi/lowered.h"
@@ -30,6 +31,10 @@ base::Status RequireTbcWorkFits(const TensorArgument& result, const TensorArgume
 // The plain 1D convolution of `input` (T, B, Cin) and `weight` that gives `output` (T', B, Cout).
 conv::Geometry TbcGeometry(const TensorArgument& input, const TensorArgument& weight, const TensorArgument& output,
                            int64_t pad);
+
+// Steps and images of a problem with one tap and no padding are alike: where every tensor has them in one row, they
+// become the width of one image, in which an engine meets no end every few steps.
+void JoinStepsAndImages(conv::ConvProblem* problem);
 
 // One call as limits see it. The argument must live as long as the result.
 Limited TbcLimited(const TensorArgument& weight, int64_t pad);

@@ -160,6 +160,27 @@ TEST(LowerTest, TbcAxesAreWidthBatchChannel) {
   EXPECT_EQ(p.bias_result.strides[1], 1);
 }
 
+TEST(LowerTest, TbcStepsAndImagesOfOneTapAreOneRow) {
+  namespace op = opapi::conv_tbc_backward;
+  const auto lowered = [](const char* text) {
+    const op::Arguments a = op::FromCall(CallOf(text));
+    return op::Lower(a, kA2).problem;
+  };
+  const conv::ConvProblem joined = lowered("tbc_backward f32 t5 b3 ci2 co4 k1 pad0");
+  EXPECT_EQ(joined.geometry.batch, 1);
+  EXPECT_EQ(joined.geometry.input_size, (Extent3{1, 1, 15}));
+  EXPECT_EQ(joined.geometry.output_size, (Extent3{1, 1, 15}));
+  EXPECT_EQ(joined.input.strides[4], 2);
+  EXPECT_EQ(joined.input_result.strides[4], 2);
+  EXPECT_EQ(joined.output.strides[4], 4);
+  EXPECT_EQ(joined.output.strides[1], 1);
+  // A tensor whose steps lie further apart, padding, or more taps.
+  for (const char* text : {"tbc_backward f32 t5 b3 ci2 co4 k1 pad0 input:strides=12x2x1",
+                           "tbc_backward f32 t5 b3 ci2 co4 k1 pad1", "tbc_backward f32 t5 b3 ci2 co4 k3 pad1"}) {
+    EXPECT_EQ(lowered(text).geometry.batch, 3) << text;
+  }
+}
+
 TEST(LowerTest, ForwardIsForwardAndTransposedForwardIsBackwardData) {
   namespace op = opapi::convolution;
   op::Arguments a = op::FromCall(CallOf("conv_forward f32 n2 ci4 co6 in8x8 k3 p1 bias"));

@@ -18,6 +18,7 @@ Lowered Lower(const Arguments& a, const product::Product& product) {
   lowered.Bind(Role::kWeight, a.weight, kTbcWeightAxes);
   lowered.Bind(Role::kBias, a.bias, kBiasAxes);
   lowered.Bind(Role::kOutputResult, a.output, kTbcAxes);
+  JoinStepsAndImages(&lowered.problem);
   return lowered;
 }
 

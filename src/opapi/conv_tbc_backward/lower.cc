@@ -29,6 +29,7 @@ Lowered Lower(const Arguments& a, const product::Product& product) {
   lowered.Bind(Role::kWeight, a.weight, kTbcWeightAxes);
   lowered.Bind(Role::kInputResult, a.grad_input, kTbcAxes);
   lowered.Bind(Role::kWeightResult, a.grad_weight, kTbcWeightAxes);
+  JoinStepsAndImages(&problem);
   return lowered;
 }
 
