@@ -37,7 +37,7 @@ enum class StreamedRows : uint8_t { kNone, kOfWholeLines, kAll };
 // first as ever, and what is whole between them is worth that only in results twice as large.
 StreamedRows RowsPastL3(const ConvProblem& problem, Computation computation);
 
-// Whether `rows`, of `count` floats each and `stride` apart, the first one at `at`, are among those.
+// Whether rows of `count` floats each, `stride` apart, the first one at `at`, are among those.
 bool Streams(StreamedRows which, const float* at, int64_t count, int64_t stride);
 
 // Whether they fill the caches and results should leave past these even by way of a copy, which completes their lines.

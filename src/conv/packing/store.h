@@ -18,8 +18,8 @@ struct StoreShape {
   StreamedRows streamed = StreamedRows::kNone;
 };
 
-// Element offset + c * channel_stride + i * element_stride = tiles[i * from_step + c]. Where lines
-// are streamed, kernels::FinishStreams() is the caller's.
+// Element offset + c * channel_stride + i * element_stride = tiles[i * from_step + c]. Where lines are streamed,
+// kernels::FinishStreams() is the caller's.
 void StoreLines(const LineWriter& writer, int64_t offset, const StoreShape& shape, const SlabScratch& scratch,
                 const float* tiles);
 

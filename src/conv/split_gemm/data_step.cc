@@ -19,13 +19,6 @@ using kernels::kSplitTerms;
 // Of weights that are packed for all jobs, beside a share of the tensors', but no more than is read as fast as packed.
 constexpr double kMostPackedBytes = 7 << 20, kMostSharedBytes = 16 << 20;
 
-bool PackedOnce(const ConvProblem& problem, const ActivationProduct& product, int64_t floats) {
-  const Operand &input = product.forward ? product.source : product.result,
-                &output = product.forward ? product.result : product.source;
-  const double share = kWorkspaceShare * TensorBytes(problem.geometry, input, output, problem.weight);
-  return static_cast<double>(floats) * sizeof(float) <= std::min(kMostPackedBytes + share, kMostSharedBytes);
-}
-
 }  // namespace
 
 DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
@@ -48,7 +41,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     most_pixels = std::max(most_pixels, comb.pixels);
     most_phases = std::max(most_phases, static_cast<int64_t>(comb.phases.size()));
   }
-  const bool few_weights = PackedOnce(problem, product_, groups * packed_floats_);
+  packed_bytes_ = static_cast<double>(groups * packed_floats_) * sizeof(float);
+  const double share = kWorkspaceShare * TensorBytes(problem, computation);
+  const bool few_weights = packed_bytes_ <= std::min(kMostPackedBytes + share, kMostSharedBytes);
   cut_ = ChooseCut({panels, base::CeilDiv(most_pixels, int64_t{kSplitSide}), 1, most_phases,
                     groups * static_cast<int64_t>(combs_.size()), !few_weights});
   for (Comb& comb : combs_) {
@@ -141,8 +136,7 @@ double DataStep::Estimate(const ConvProblem& problem) const {
   const bool runs = product_.weight_result_stride == 1 || product_.weight_source_stride == 1;
   const bool far = problem.geometry.taps() * product_.source_channels * product_.result_channels > kNearWeights;
   const double weight = (runs ? kWorkAWeight : kWorkAGatheredWeight) + (far ? kWorkAFetchedWeight : 0);
-  const double bytes = static_cast<double>(problem.geometry.groups * packed_floats_) * sizeof(float);
-  const double packed = weights_.exist() && bytes > kMostPackedBytes ? kWorkAReadWeight : 0;
+  const double packed = weights_.exist() && packed_bytes_ > kMostPackedBytes ? kWorkAReadWeight : 0;
   const double phase_result =
       kWorkAPhaseResult + (OutgrowsCaches(problem, problem.computations) ? kWorkAFarPhaseResult : 0);
   double work = 0;

@@ -65,6 +65,7 @@ class DataStep : public Step {
   Cut cut_;
   int64_t jobs_ = 0;           // of a group
   int64_t packed_floats_ = 0;  // a group's weights
+  double packed_bytes_ = 0;    // all groups'
   StreamedRows streamed_;
   double work_ = 0;
   plan::WorkspaceLedger ledger_;  // of the room

@@ -14,6 +14,12 @@
 
 namespace canopy::conv::split_gemm {
 
+// Whether elements are FP32 numbers that kernels read where they stand, and whether they are rounded then.
+inline bool Rounds(const LineReader& reader) { return reader.form() == kernels::convert::Form::kHfloat32x11; }
+inline bool ReadsFloats(const LineReader& reader) {
+  return Rounds(reader) || reader.form() == kernels::convert::Form::kFloat32;
+}
+
 // Elements offset + side * side_step + term * term_step of up to 16 rows or lanes and 32 terms.
 struct Grid {
   int64_t offset;
@@ -25,11 +31,10 @@ struct Grid {
 // all numbers, or-ed.
 inline uint32_t PackGrid(const LineReader& reader, const Grid& grid, kernels::SplitPackFn along,
                          kernels::SplitPackFn across, float* copy, float* to) {
-  using kernels::convert::Form;
   constexpr int64_t kFurthest = std::numeric_limits<int32_t>::max() / kernels::kSplitSide;
   constexpr int64_t kOneBlock = 0;  // and no step to others
-  const bool rounds = reader.form() == Form::kHfloat32x11;
-  if (rounds || reader.form() == Form::kFloat32) {
+  if (ReadsFloats(reader)) {
+    const bool rounds = Rounds(reader);
     const float* from = static_cast<const float*>(reader.Address(grid.offset));
     if (grid.term_step == 1) {
       return along({from, grid.side_step, grid.sides, grid.terms, kOneBlock, 1, rounds}, to);

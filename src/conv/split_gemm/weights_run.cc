@@ -102,8 +102,8 @@ class WeightsRun {
       const int64_t offset = (channels.first + c) * stride;
       if (in_place) {
         const auto* from = static_cast<const float*>(channels.reader.Address(offset + scratch.segments[0].source));
-        const bool rounds = channels.reader.form() == kernels::convert::Form::kHfloat32x11;
-        bits |= pack.across({from, pixels.step, pixels.count, count, channels.to_block, 1, rounds}, to);
+        bits |=
+            pack.across({from, pixels.step, pixels.count, count, channels.to_block, 1, Rounds(channels.reader)}, to);
       } else if (lines) {
         bits |= pack.across({scratch.lines + c, channels.count, pixels.count, count, channels.to_block}, to);
       } else if (pieces) {
@@ -137,9 +137,7 @@ class WeightsRun {
 
   // Whether lines of pixels are FP32 numbers, all one step from one another.
   static bool StandInPlace(const LineReader& reader, const Pixels& pixels, const JobScratch& scratch) {
-    using kernels::convert::Form;
-    return (reader.form() == Form::kFloat32 || reader.form() == Form::kHfloat32x11) && pixels.segments == 1 &&
-           scratch.segments[0].count == pixels.count;
+    return ReadsFloats(reader) && pixels.segments == 1 && scratch.segments[0].count == pixels.count;
   }
 
   // A line is a pixel, zeros where there is none.

@@ -85,8 +85,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     panels_ = packing::LanePanels(result_channels_, 1, kernels::AllGatherTiles(), kVectorsInParts);
   }
   if (packing::CrowdASet(panels_.most_rows(), padded_sources_)) padded_sources_ += kernels::kWinogradLanes;
-  tensor_bytes_ =
-      forward_ ? TensorBytes(g, source_, result_, problem.weight) : TensorBytes(g, result_, source_, problem.weight);
+  tensor_bytes_ = TensorBytes(problem, computation);
   ChooseTiling(g);
   ChooseCut(g);
   const int64_t scratch_bytes = ScratchBytes();

@@ -26,7 +26,7 @@ constexpr int64_t kWidestPanel = 64;       // input channels side by side
 constexpr int64_t kSlabFloats = 48 << 10;  // of a slice of a band's input: 192 KiB of a 1 MiB L2
 constexpr int64_t kMostBandPixels = 256;   // side by side
 constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose ends are read twice
-// Of the tensors' bytes and besides, for everything but further threads' working memory.
+// For everything but further threads' working memory: a share of the tensors' bytes, of so many at most, and these.
 constexpr double kMostTensorBytes = 1e15;
 constexpr int64_t kRoomBytes = int64_t{8} << 20;
 constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
@@ -76,7 +76,7 @@ TransformCosts CostsOf(const WeightsShape& shape) {
 }  // namespace
 
 void WeightsStep::ChooseCut(const ConvProblem& problem) {
-  const double bytes = TensorBytes(g_, problem.input, problem.output, problem.weight_result);
+  const double bytes = TensorBytes(problem, kBackwardWeights);
   const int64_t room = kRoomBytes + static_cast<int64_t>(kWorkspaceShare * std::min(bytes, kMostTensorBytes));
   const int64_t most_points = shape_.depths > 1 ? kPointsOfDeepTiles : kPointsOfTiles;
   bool chosen = false;
