@@ -42,6 +42,12 @@ bool IsBf16(DType dtype, const numerics::NumericRule& rule) {
          (rule.input_rounding == InputRounding::kNone && dtype == DType::kBFloat16);
 }
 
+// Whether there are kernels for such multiplicands, and nobody forbids them.
+bool MayDot(DType x, DType y, const numerics::NumericRule& rule) {
+  return g_forced.load(std::memory_order_relaxed) != Forced::kOff && IsBf16(x, rule) && IsBf16(y, rule) &&
+         kernels::PairGatherTiles().count > 0;
+}
+
 }  // namespace
 
 double RecordedBf16DotRate(const base::CpuFacts& cpu) {
@@ -55,11 +61,15 @@ double RecordedBf16DotRate(const base::CpuFacts& cpu) {
 }
 
 double Bf16DotRate(DType x, DType y, const numerics::NumericRule& rule, bool scattered_rows) {
-  const Forced forced = g_forced.load(std::memory_order_relaxed);
-  if (forced == Forced::kOff || !IsBf16(x, rule) || !IsBf16(y, rule) || kernels::PairGatherTiles().count == 0) return 0;
-  if (kernels::MatrixPairTiles().count > 0) return scattered_rows ? kMatrixRate : kTurnedMatrixRate;
+  const bool matrices = kernels::MatrixPairTiles().count > 0;
+  if (!matrices) return Bf16VectorDotRate(x, y, rule);
+  return MayDot(x, y, rule) ? (scattered_rows ? kMatrixRate : kTurnedMatrixRate) : 0;
+}
+
+double Bf16VectorDotRate(DType x, DType y, const numerics::NumericRule& rule) {
+  if (!MayDot(x, y, rule)) return 0;
   const double rate = RecordedBf16DotRate(base::Cpu());
-  if (forced == Forced::kOn) return rate > 0 ? rate : 1;
+  if (g_forced.load(std::memory_order_relaxed) == Forced::kOn) return rate > 0 ? rate : 1;
   return rate > 1 ? rate : 0;
 }
 

@@ -17,6 +17,9 @@ double RecordedBf16DotRate(const base::CpuFacts& cpu);
 double Bf16DotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule,
                    bool scattered_rows = false);
 
+// Likewise, of vectors' dot products, whether there is a matrix unit or not.
+double Bf16VectorDotRate(numerics::DType x, numerics::DType y, const numerics::NumericRule& rule);
+
 // Whether dot products of that rate are a matrix unit's.
 bool ByMatrixUnit(double dot_rate);
 

@@ -51,6 +51,9 @@ class PairReader {
     return plain_ && aligned ? reinterpret_cast<const float*>(from) : nullptr;
   }
 
+  // The numbers from element `offset` on where they stand, or nullptr likewise.
+  const uint16_t* DirectNumbers(int64_t offset) const { return plain_ ? base_ + offset : nullptr; }
+
   // The `count` elements from `offset` on, pair by pair; 0 completes the last. Writes nothing else.
   void FetchRun(int64_t offset, int64_t count, float* to) const;
 
@@ -59,6 +62,8 @@ class PairReader {
 
   // The same of rows: to[r * count + i] = element offset + r * row_step + i * step, 0 <= r < rows.
   void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, uint16_t* to) const;
+
+  void PrefetchToL2(int64_t offset, int64_t count) const { reader_.PrefetchToL2(offset, count); }
 
  private:
   static constexpr int64_t kChunk = 256;

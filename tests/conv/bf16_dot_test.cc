@@ -48,6 +48,13 @@ TEST(Bf16DotTest, OnlyBf16NumbersAreMultiplied) {
   EXPECT_FALSE(used(DType::kBFloat16, DType::kBFloat16, InputRounding::kHfloat32x11));
 }
 
+TEST(Bf16DotTest, VectorsAreAsFastWithAMatrixUnitAsWithout) {
+  const double rate = Bf16VectorDotRate(DType::kBFloat16, DType::kBFloat16, {InputRounding::kNone, false});
+  const double recorded = RecordedBf16DotRate(base::Cpu());
+  EXPECT_EQ(rate, recorded > 1 && kernels::PairGatherTiles().count > 0 ? recorded : 0);
+  EXPECT_EQ(Bf16VectorDotRate(DType::kFloat32, DType::kBFloat16, {InputRounding::kNone, false}), 0);
+}
+
 TEST(Bf16DotTest, ATestCanForbidThem) {
   const ScopedBf16Dot off(false);
   EXPECT_EQ(Bf16DotRate(DType::kBFloat16, DType::kBFloat16, {InputRounding::kNone, false}), 0);

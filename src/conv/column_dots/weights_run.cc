@@ -4,11 +4,12 @@
 #include <cstring>
 #include <new>
 
+#include "conv/column_dots/numbers.h"
 #include "conv/column_dots/weights_step.h"
 #include "conv/elements.h"
 #include "conv/kernel_rows.h"
 #include "conv/nonfinite.h"
-#include "conv/tensor_lines.h"
+#include "conv/packing/dot_tiles.h"
 #include "exec/pool.h"
 #include "kernels/ask.h"
 #include "kernels/dots/contract.h"
@@ -21,7 +22,8 @@ constexpr int64_t kLinesAhead = 8;  // of what is not asked for meanwhile: from 
 
 }  // namespace
 
-// One run of one step: its buffers with the plan's numbers.
+// One run of one step: its buffers with the plan's numbers. T is what is multiplied.
+template <class T>
 class WeightsRun {
  public:
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, plan::Shares scratch,
@@ -112,13 +114,14 @@ class WeightsRun {
     const Block block = BlockAt(block_index);
     const int64_t vectors = s_.sum_vectors(), strips = s_.strips_.count();
     const int64_t begin = segment * strips / s_.segments_, end = (segment + 1) * strips / s_.segments_;
-    std::memset(scratch.slab, 0, static_cast<size_t>(s_.slab_floats()) * sizeof(float));
+    T* const slab = static_cast<T*>(scratch.slab);
+    std::fill(slab, slab + s_.slab_elements(), T{0});
     s_.slab_.ListTaps(p_.geometry, s_.inputs_, scratch.tap_offsets);
     std::memset(scratch.sums, 0, static_cast<size_t>(block.outputs * vectors * s_.lanes_) * sizeof(float));
     if (s_.sums_) std::fill(scratch.biases, scratch.biases + block.outputs, 0.0f);
     for (int64_t index = begin; index < end; ++index) {
       const packing::Strip strip = s_.strips_.At(index), next = s_.strips_.At(std::min(index + 1, end - 1));
-      s_.slab_.Fill(p_, input_, strip, block.group * s_.inputs_, s_.inputs_, scratch.line, scratch.slab);
+      input_.FillSlab(s_.slab_, p_, strip, block.group * s_.inputs_, s_.inputs_, scratch.line, slab);
       const int64_t count = base::CeilDiv(block.outputs, s_.rows_) * Down(strip) * Across(strip);
       InputAhead input = AheadOf(block, next);
       const auto at = [&](int64_t number) {
@@ -154,23 +157,24 @@ class WeightsRun {
   void AddPiece(const Piece& piece, const Piece& next, const WeightsScratch& scratch, InputAhead* input) const {
     const auto& strides = p_.output.strides;
     if (s_.sums_) AddBiases(piece, scratch.biases + piece.first_row);
-    kernels::DotsCall call{};
+    kernels::DotsCallOf<T> call{};
     call.lines = piece.lines;
-    call.b = scratch.slab + piece.line * s_.slab_.pitch() + piece.pixel;
+    call.b = static_cast<const T*>(scratch.slab) + piece.line * s_.slab_.pitch() + piece.pixel;
     call.b_line = s_.slab_.pitch();
-    call.a = output_.Direct(piece.offset, 1);
+    call.a = output_.InPlace(piece.offset);
     call.a_row = strides[1];
     call.a_line = strides[3];
-    call.vectors = call.a == nullptr ? 0 : piece.pixels / s_.lanes_;
+    call.vectors = call.a == nullptr ? 0 : piece.pixels / s_.vector_pixels();
     if (call.vectors > 0) Multiply(piece, next, call, scratch, input);
-    const int64_t whole = call.vectors * s_.lanes_;
+    const int64_t whole = call.vectors * s_.vector_pixels();
     if (whole == piece.pixels) return;
-    call.vectors = base::CeilDiv(piece.pixels - whole, s_.lanes_);
-    call.a = scratch.rows;
-    call.a_line = call.vectors * s_.lanes_;
+    T* const rows = static_cast<T*>(scratch.rows);
+    call.vectors = base::CeilDiv(piece.pixels - whole, s_.vector_pixels());
+    call.a = rows;
+    call.a_line = call.vectors * s_.vector_pixels();
     call.a_row = piece.lines * call.a_line;
     call.b += whole;
-    CopyLines(piece, whole, call.a_line, scratch.rows);
+    CopyLines(piece, whole, call.a_line, rows);
     Multiply(piece, next, call, scratch, input);
   }
 
@@ -185,7 +189,7 @@ class WeightsRun {
   }
 
   // The call's second request a vector.
-  void AskForInput(InputAhead* input, kernels::DotsCall* call) const {
+  void AskForInput(InputAhead* input, kernels::DotsCallOf<T>* call) const {
     const Geometry& g = p_.geometry;
     const int64_t planes = s_.inputs_ * g.kernel[0], depth_tap = input->plane % g.kernel[0];
     if (input->plane >= planes || input->bytes <= 0) return;
@@ -210,23 +214,22 @@ class WeightsRun {
     }
   }
 
-  // What its lines hold from their pixel `first` on, and zeros: [output channel][line], `floats` apart.
-  void CopyLines(const Piece& piece, int64_t first, int64_t floats, float* to) const {
+  // What its lines hold from their pixel `first` on, and zeros: [output channel][line], so many elements apart.
+  void CopyLines(const Piece& piece, int64_t first, int64_t apart, T* to) const {
     const auto& strides = p_.output.strides;
     const int64_t pixels = piece.pixels - first, rows = piece.rows * piece.lines;
     for (int64_t l = 0; l < piece.lines; ++l) {
-      output_.CopyRows(piece.offset + l * strides[3] + first, strides[1], piece.rows, pixels, to + l * floats,
-                       piece.lines * floats);
+      output_.CopyRows(piece.offset + l * strides[3] + first, strides[1], piece.rows, pixels, to + l * apart,
+                       piece.lines * apart);
     }
-    for (int64_t i = 0; i < rows && pixels < floats; ++i)
-      std::fill(to + i * floats + pixels, to + (i + 1) * floats, 0.0f);
+    for (int64_t i = 0; i < rows && pixels < apart; ++i) std::fill(to + i * apart + pixels, to + (i + 1) * apart, T{0});
   }
 
   // A piece's output channels by all columns.
-  void Multiply(const Piece& piece, const Piece& next, kernels::DotsCall call, const WeightsScratch& scratch,
+  void Multiply(const Piece& piece, const Piece& next, kernels::DotsCallOf<T> call, const WeightsScratch& scratch,
                 InputAhead* input) const {
     const int64_t bytes = output_.element_bytes();
-    const packing::DotTiles tiles = s_.TilesOf(piece.rows);
+    const packing::DotTilesOf<T> tiles(Numbers<T>::Kernels(), piece.rows, s_.taps_, s_.summing());
     const auto coming = [&](int64_t row) {
       return static_cast<const char*>(output_.Address(next.offset + row * p_.output.strides[1]));
     };
@@ -244,7 +247,7 @@ class WeightsRun {
       const int64_t asked = std::min(tile * at_once, next.rows - 1);
       call.ahead[0] = coming(asked);
       call.ahead[1] = coming(std::min(asked + at_once, next.rows) - 1);
-      call.ahead_step[0] = call.ahead_step[1] = s_.lanes_ * bytes;
+      call.ahead_step[0] = call.ahead_step[1] = s_.vector_pixels() * bytes;
       call.ahead_line[0] = call.ahead_line[1] = p_.output.strides[3] * bytes;
       if (at_once == 1) AskForInput(input, &call);
       tiles.kernel(tile)(call);
@@ -277,7 +280,7 @@ class WeightsRun {
   const Buffers& b_;
   plan::Shares scratch_;
   float* partial_;
-  LineReader input_, output_;
+  Numbers<T> input_, output_;
   LineWriter result_;
   bool keep_bias_ = false;
   std::atomic<int>* nonfinite_;
@@ -286,9 +289,13 @@ class WeightsRun {
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
   const ConvProblem lines = InLines(problem);
-  WeightsRun(*this, lines, buffers, ledger.FetchEach(workspace, scratch_handle_),
-             static_cast<float*>(ledger.Fetch(workspace, partial_handle_)), ledger.Fetch(workspace, flag_handle_))
-      .Run();
+  const auto run = [&](auto element) {
+    WeightsRun<decltype(element)>(*this, lines, buffers, ledger.FetchEach(workspace, scratch_handle_),
+                                  static_cast<float*>(ledger.Fetch(workspace, partial_handle_)),
+                                  ledger.Fetch(workspace, flag_handle_))
+        .Run();
+  };
+  pairs() ? run(uint16_t{}) : run(float{});
 }
 
 }  // namespace canopy::conv::column_dots

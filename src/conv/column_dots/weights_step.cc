@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/grid.h"
 #include "conv/packing/planes.h"
 #include "conv/packing/scratch.h"
@@ -22,7 +23,7 @@ using base::RoundUp;
 
 constexpr int64_t kStripPixels = 3600;      // rows of input are read again for each strip
 constexpr int64_t kSlabFloats = 64 << 10;   // 256 KiB of a 1 MiB L2
-constexpr int64_t kSlabMultiple = 16;       // lines of memory: vectors straddle fewer then
+constexpr int64_t kSlabMultiple = 16;       // lines of memory, of floats: vectors straddle fewer then
 constexpr int64_t kPieceFloats = 16 << 10;  // of output and slab, at a time; somewhat more than the L1 still gains
 constexpr int64_t kPiecePixels = 1800, kFewColumnsPixels = 800;
 constexpr int64_t kPieceVectors = 128;    // FP32 sums stay short
@@ -31,15 +32,16 @@ constexpr int64_t kEnoughJobs = 8;
 constexpr int64_t kMostPieces = 256;  // of a segment: its sums meet as many terms
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.82;
+constexpr double kEfficiency = 0.82, kPairEfficiency = 0.7;
 constexpr double kReadWork = 1;  // of a vector of output
 constexpr double kFarWork = 15;  // at least, from memory
 constexpr double kConvertedWork = 3;
-constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1;
+constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1, kPickedPatternWork = 4;
 constexpr double kLoneElemWork = 5;  // more of a slab's that serve one column only
 constexpr double kSlabRowWork = 90;
-constexpr double kTileWork = 40, kTileLineWork = 15, kEndWork = 10;
-constexpr double kSumWork = 3, kFarSumWork = 3;  // of a vector of sums, once a piece; more where a tile's are far
+constexpr double kTileWork = 40, kTileLineWork = 15;
+constexpr double kEndWork = 10, kPatternEndWork = 90;  // of a line of output
+constexpr double kSumWork = 3, kFarSumWork = 3;        // of a vector of sums, once a piece; more where a tile's are far
 constexpr int64_t kNearSumFloats = 8 << 10;
 constexpr double kReduceWork = 8;
 constexpr double kJobWork = 3000;
@@ -84,6 +86,7 @@ int64_t SlabFloats(const Geometry& g) {
 WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, plan::WorkspaceLedger* ledger)
     : bias_((computation & kBiasFromOutput) != 0),
       sums_(bias_ && problem.rule.input_rounding != numerics::InputRounding::kNone),
+      dot_rate_(Bf16VectorDotRate(problem.input.dtype, problem.output.dtype, problem.rule)),
       lanes_(kernels::Dots().lanes) {
   const Geometry& g = problem.geometry;
   inputs_ = g.group_input_channels();
@@ -101,19 +104,19 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
 
 void WeightsStep::Cut(const Geometry& g) {
   strips_ = CutStrips(g);
-  slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), kSlabMultiple);
+  slab_ = packing::TapSlab(g, strips_.rows(), strips_.columns(), kSlabMultiple * (pairs() ? 2 : 1));
   rows_ = kernels::Dots().most_rows();
   // A pixel has an element of each of the tile's output channels, and one in each plane of the slab.
   const int64_t planes = inputs_ * g.kernel[0] * g.stride[1] * g.stride[2];
   const int64_t beside = planes * (slab_.rows() - strips_.rows()) * slab_.pitch();
-  const int64_t near = std::max(lanes_, (kPieceFloats - beside) / (rows_ + planes));
+  const int64_t near = std::max(vector_pixels(), (kPieceFloats - beside) / (rows_ + planes));
   const bool few = taps_ <= 2 * kernels::Dots().most_columns[rows_];
-  const int64_t most = std::min({near, few ? kFewColumnsPixels : kPiecePixels, kPieceVectors * lanes_});
+  const int64_t most = std::min({near, few ? kFewColumnsPixels : kPiecePixels, kPieceVectors * vector_pixels()});
   piece_pixels_ = base::PartSize(strips_.columns(), most);
-  if (piece_pixels_ < strips_.columns()) piece_pixels_ = RoundUp(piece_pixels_, std::max<int64_t>(lanes_, 16));
-  const int64_t lines = std::min(most / piece_pixels_, kPieceVectors / CeilDiv(piece_pixels_, lanes_));
+  if (piece_pixels_ < strips_.columns()) piece_pixels_ = RoundUp(piece_pixels_, std::max<int64_t>(vector_pixels(), 16));
+  const int64_t lines = std::min(most / piece_pixels_, kPieceVectors / CeilDiv(piece_pixels_, vector_pixels()));
   piece_lines_ = piece_pixels_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), lines);
-  zeros_ = MeetsPadding(g) || g.output_size[2] % lanes_ != 0;
+  zeros_ = MeetsPadding(g) || g.output_size[2] % vector_pixels() != 0;
   output_block_ = base::PartSize(outputs_, kSumFloats / (sum_vectors() * lanes_));
   if (output_block_ < outputs_) output_block_ = RoundUp(output_block_, rows_);
   output_blocks_ = CeilDiv(outputs_, output_block_);
@@ -128,24 +131,27 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const double outputs = static_cast<double>(outputs_), lines = static_cast<double>(taps_);
   const double rows = static_cast<double>(g.batch * g.output_size[0] * g.output_size[1]);
   const double pixels = rows * static_cast<double>(g.output_size[2]), strips = static_cast<double>(strips_.count());
-  const double vectors = rows * static_cast<double>(CeilDiv(g.output_size[2], lanes_)) * scale;
+  const double vectors = rows * static_cast<double>(CeilDiv(g.output_size[2], vector_pixels())) * scale;
   const double pieces = strips * static_cast<double>(strip_pieces());
-  const bool ends = strips_.columns() % lanes_ != 0;  // of lines, which are multiplied apart
-  const double calls = ends && strips_.columns() > lanes_ ? 2 : 1;
+  const bool ends = strips_.columns() % vector_pixels() != 0;  // of lines, which are multiplied apart
+  const double calls = ends && strips_.columns() > vector_pixels() ? 2 : 1;
   const double most = static_cast<double>(kernels::Dots().most_columns[rows_]);
   const double row_tiles = static_cast<double>(CeilDiv(outputs_, rows_)), tiles = row_tiles * (lines / most + 1);
-  const bool plain = problem.output.dtype == numerics::DType::kFloat32 &&
+  const bool plain = problem.output.dtype == (pairs() ? numerics::DType::kBFloat16 : numerics::DType::kFloat32) &&
                      problem.rule.input_rounding == numerics::InputRounding::kNone;
   const bool picked = problem.input.strides[4] != 1 || g.stride[2] > 2;
   const double sum_work = kSumWork + (rows_ * sum_vectors() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
-  const double read = lines / kEfficiency + kReadWork + (summing() ? kSummedWork : 0) + (plain ? 0 : kConvertedWork);
+  const double products = lines / (pairs() ? kPairEfficiency * dot_rate_ / 2 : kEfficiency);
+  const double converted = plain ? 0 : kConvertedWork * static_cast<double>(vector_pixels() / lanes_);
+  const double read = products + kReadWork + (summing() ? kSummedWork : 0) + converted;
   const bool far = OutgrowsCaches(problem, kBackwardWeights);
   double work = vectors * outputs * (far ? std::max(read, kFarWork) : read);
   work += calls * (pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork) +
-          (ends ? rows * outputs * kEndWork : 0);
+          (ends ? rows * outputs * (pairs() ? kPatternEndWork : kEndWork) : 0);
   work += static_cast<double>(output_blocks_ * inputs_ * g.kernel[0] * g.stride[1] * slab_.rows()) * strips *
           (static_cast<double>(slab_.line_floats()) *
-               (kSlabElemWork + (picked ? kPickedElemWork : 0) + (g.taps() == 1 ? kLoneElemWork : 0)) +
+               (kSlabElemWork + (picked ? (pairs() ? kPickedPatternWork : kPickedElemWork) : 0) +
+                (g.taps() == 1 ? kLoneElemWork : 0)) +
            kSlabRowWork);
   if (sums_) work += outputs * (pixels * kBiasElemWork + pieces * kBiasRowWork);
   work += outputs * lines * (static_cast<double>(segments_) * kReduceWork + kStoreWork);
@@ -156,9 +162,10 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
 WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   packing::Carver carver(at);
   WeightsScratch scratch;
-  scratch.slab = carver.Take<float>(slab_floats());
+  const auto floats_of = [&](int64_t elements) { return CeilDiv(elements, int64_t{pairs() ? 2 : 1}); };
+  scratch.slab = carver.Take<float>(floats_of(slab_elements()));
   scratch.line = carver.Take<float>(slab_.line_floats() + kernels::kLineSlack);
-  scratch.rows = carver.Take<float>(rows_ * piece_lines_ * line_floats());
+  scratch.rows = carver.Take<float>(floats_of(rows_ * piece_lines_ * line_elements()));
   scratch.sums = carver.Take<float>(output_block_ * sum_vectors() * lanes_);
   scratch.biases = carver.Take<float>(sums_ ? output_block_ : 0);
   scratch.tap_offsets = carver.Take<int64_t>(taps_);
@@ -170,7 +177,7 @@ std::string WeightsStep::Describe() const {
   return "strips of " + std::to_string(strips_.rows()) + "x" + std::to_string(strips_.columns()) +
          " output pixels in pieces of " + std::to_string(piece_lines_) + "x" + std::to_string(piece_pixels_) + " by " +
          std::to_string(taps_) + " columns, blocks of " + std::to_string(output_block_) + " output channels, " +
-         std::to_string(segments_) + " segments";
+         std::to_string(segments_) + " segments" + (pairs() ? ", BF16 dot products of pairs of pixels" : "");
 }
 
 }  // namespace canopy::conv::column_dots

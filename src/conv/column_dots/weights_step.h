@@ -3,9 +3,9 @@
 //   result[output channel][column] = sum over output pixels of output[output channel][pixel] * slab[pixel under column]
 // where a column is an input channel and a tap. Of the input under a strip of output a padded slab is made, in which
 // every column is a shift. Output is read where it stands, a few channels and a piece of the strip at a time, by all
-// columns, while memory is asked for the next piece. Lanes are pixels: so vectors are full however few the columns are,
-// nothing is transposed, and their lanes are added up at the end. The first columns' products sum output for the bias
-// gradient, too; where output is rounded, what was just read is summed apart.
+// columns, while memory is asked for the next piece. Lanes are pixels, of BF16 pairs of them: so vectors are full
+// however few the columns are, nothing is transposed, and their lanes are added up at the end. The first columns'
+// products sum output for the bias gradient, too; where output is rounded, what was just read is summed apart.
 #ifndef CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 #define CANOPY_CONV_COLUMN_DOTS_WEIGHTS_STEP_H_
 
@@ -13,7 +13,6 @@
 
 #include "base/checked_math.h"
 #include "conv/algorithm.h"
-#include "conv/packing/dot_tiles.h"
 #include "conv/packing/strips.h"
 #include "conv/packing/tap_slab.h"
 
@@ -28,12 +27,12 @@ int64_t SlabFloats(const Geometry& geometry);
 
 // One thread's working memory.
 struct WeightsScratch {
-  float* slab;
-  float* line;    // of the input
-  float* rows;    // [output channel of a tile][line of a piece][pixel], where output, or the end of a line, is not read
-                  // in place
-  float* sums;    // [output channel][column, then output itself if it is summed, too] vectors of lanes
-  float* biases;  // [output channel], where they are summed apart
+  void* slab;   // of what is multiplied
+  float* line;  // of the input
+  void* rows;   // likewise: [output channel of a tile][line of a piece][pixel], where output, or the end of a line, is
+               // not read in place
+  float* sums;           // [output channel][column, then output itself if it is summed, too] vectors of lanes
+  float* biases;         // [output channel], where they are summed apart
   int64_t* tap_offsets;  // of the columns in the slab
 };
 
@@ -47,6 +46,7 @@ class WeightsStep : public Step {
   double Work() const override { return work_; }
 
  private:
+  template <class T>
   friend class WeightsRun;
 
   void Cut(const Geometry& geometry);
@@ -54,13 +54,14 @@ class WeightsStep : public Step {
 
   bool summing() const { return bias_ && !sums_; }                     // output, with the dot products
   int64_t sum_vectors() const { return taps_ + (summing() ? 1 : 0); }  // of sums of an output channel
-  packing::DotTiles TilesOf(int64_t rows) const { return {kernels::Dots(), rows, taps_, summing()}; }
+  bool pairs() const { return dot_rate_ > 0; }                         // are multiplied
+  int64_t vector_pixels() const { return lanes_ * (pairs() ? 2 : 1); }
   // What is read behind a line: whole vectors.
-  int64_t slab_floats() const { return inputs_ * slab_.channel_floats() + 2 * lanes_; }
+  int64_t slab_elements() const { return inputs_ * slab_.channel_floats() + 2 * vector_pixels(); }
   int64_t strip_pieces() const {  // of a tile of output channels
     return base::CeilDiv(strips_.columns(), piece_pixels_) * base::CeilDiv(strips_.rows(), piece_lines_);
   }
-  int64_t line_floats() const { return base::RoundUp(piece_pixels_, lanes_); }
+  int64_t line_elements() const { return base::RoundUp(piece_pixels_, vector_pixels()); }
   int64_t results() const { return taps_ + (bias_ ? 1 : 0); }  // of an output channel
   int64_t jobs(int64_t groups) const { return groups * output_blocks_; }
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
@@ -68,6 +69,7 @@ class WeightsStep : public Step {
   bool bias_;           // its gradient too
   bool sums_ = false;   // that is summed apart
   bool zeros_ = false;  // are multiplied
+  double dot_rate_;     // of vectors of BF16 pairs; 0: floats are multiplied
   int64_t lanes_ = 1;
   int64_t inputs_ = 0, outputs_ = 0, taps_ = 0;  // channels of a group; columns
   packing::Strips strips_;                       // each has a slab

@@ -12,10 +12,11 @@
 
 namespace canopy::conv::packing {
 
-class DotTiles {
+template <class T>
+class DotTilesOf {
  public:
   // REQUIRES: columns > 0, and kernels of so many rows, which live as long.
-  DotTiles(const kernels::DotsKernels& kernels, int64_t rows, int64_t columns, bool sums_rows)
+  DotTilesOf(const kernels::DotsKernelsOf<T>& kernels, int64_t rows, int64_t columns, bool sums_rows)
       : columns_(columns),
         kernels_(kernels.dots[rows]),
         first_kernels_((sums_rows ? kernels.summing : kernels.dots)[rows]) {
@@ -30,12 +31,14 @@ class DotTiles {
     return tile == 0 ? 0 : first_ + (tile - 1) * (columns_ - first_) / std::max<int64_t>(1, count_ - 1);
   }
   int64_t columns(int64_t tile) const { return first(tile + 1) - first(tile); }
-  kernels::DotsFn kernel(int64_t tile) const { return (tile == 0 ? first_kernels_ : kernels_)[columns(tile)]; }
+  kernels::DotsFnOf<T> kernel(int64_t tile) const { return (tile == 0 ? first_kernels_ : kernels_)[columns(tile)]; }
 
  private:
-  int64_t columns_, count_ = 1, first_ = 0;          // of all tiles; tiles; of the first
-  const kernels::DotsFn *kernels_, *first_kernels_;  // by columns
+  int64_t columns_, count_ = 1, first_ = 0;              // of all tiles; tiles; of the first
+  const kernels::DotsFnOf<T>*kernels_, *first_kernels_;  // by columns
 };
+
+using DotTiles = DotTilesOf<float>;
 
 }  // namespace canopy::conv::packing
 

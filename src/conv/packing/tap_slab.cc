@@ -63,6 +63,29 @@ void TapSlab::ListTaps(const Geometry& g, int64_t channels, int64_t* offsets) co
 
 void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const Strip& strip, int64_t first_channel,
                    int64_t channels, float* line, float* slab) const {
+  ForRows(problem, input, strip, first_channel, channels, slab,
+          [&](int64_t offset, bool inside, float* to) { FillRow(problem, input, strip, inside, offset, line, to); });
+}
+
+void TapSlab::Fill(const ConvProblem& problem, const PairReader& input, const Strip& strip, int64_t first_channel,
+                   int64_t channels, uint16_t* slab) const {
+  const int64_t step = problem.input.strides[4];
+  ForRows(problem, input, strip, first_channel, channels, slab, [&](int64_t offset, bool inside, uint16_t* to) {
+    const Met met = MetBy(problem.geometry, strip, inside);
+    for (int64_t r = 0; r < residues_; ++r, to += plane_floats()) {
+      const int64_t begin = base::CeilDiv(std::max<int64_t>(0, met.low - r), residues_);
+      const int64_t end = std::max(begin, base::CeilDiv(std::max<int64_t>(0, met.high - r), residues_));
+      std::fill(to, to + begin, uint16_t{0});
+      const int64_t first = offset + (met.first + begin * residues_ + r) * step;
+      if (begin < end) input.FetchNumbers(first, residues_ * step, end - begin, to + begin);
+      std::fill(to + end, to + pitch_, uint16_t{0});
+    }
+  });
+}
+
+template <class Reader, class T, class Row>
+void TapSlab::ForRows(const ConvProblem& problem, const Reader& input, const Strip& strip, int64_t first_channel,
+                      int64_t channels, T* slab, const Row& fill) const {
   const Geometry& g = problem.geometry;
   const auto& strides = problem.input.strides;
   const int64_t first_h = strip.row * g.stride[1] - g.pad_begin[1], plane = plane_floats();
@@ -78,26 +101,29 @@ void TapSlab::Fill(const ConvProblem& problem, const LineReader& input, const St
       const int64_t offset = strip.image * strides[0] + (first_channel + c) * strides[1] + d * strides[2];
       for (int64_t residue = 0; residue < g.stride[1]; ++residue) {
         if (!rows_reached_[static_cast<size_t>(residue)]) continue;
-        float* to = slab + c * channel_floats_ + (kd * g.stride[1] + residue) * residues_ * plane;
+        T* to = slab + c * channel_floats_ + (kd * g.stride[1] + residue) * residues_ * plane;
         for (int64_t row = 0; row < rows; ++row, to += pitch_) {
           const int64_t h = first_h + row * g.stride[1] + residue;
           const int64_t coming = h + kRowsAhead * g.stride[1];
           if (exists(d, coming)) input.PrefetchToL2(offset + coming * strides[3] + begin * strides[4], count);
-          FillRow(problem, input, strip, exists(d, h), offset + h * strides[3], line, to);
+          fill(offset + h * strides[3], exists(d, h), to);
         }
       }
     }
   }
 }
 
+TapSlab::Met TapSlab::MetBy(const Geometry& g, const Strip& strip, bool inside) const {
+  const int64_t length = line_floats(), first = strip.column * residues_ - g.pad_begin[2];
+  const int64_t low = inside ? std::clamp<int64_t>(-first, 0, length) : length;
+  return {first, low, std::clamp<int64_t>(g.input_size[2] - first, low, length)};
+}
+
 // One row of input, its residues a plane apart.
 void TapSlab::FillRow(const ConvProblem& problem, const LineReader& input, const Strip& strip, bool inside,
                       int64_t offset, float* line, float* to) const {
-  const Geometry& g = problem.geometry;
   const int64_t plane = plane_floats(), length = line_floats(), step = problem.input.strides[4];
-  const int64_t first = strip.column * residues_ - g.pad_begin[2];
-  const int64_t low = inside ? std::clamp<int64_t>(-first, 0, length) : length;
-  const int64_t high = std::clamp<int64_t>(g.input_size[2] - first, low, length);
+  const auto [first, low, high] = MetBy(problem.geometry, strip, inside);
   if (residues_ == 2 && step == 1) return FillPairs(input, offset + first, low, high, to);
   float* row = residues_ == 1 ? to : line;
   std::fill(row, row + low, 0.0f);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "conv/algorithm.h"
+#include "conv/bf16_dot.h"
 #include "exec/pool.h"
 #include "kernels/dispatch.h"
 #include "tests/conv/algorithm_run.h"
@@ -53,6 +54,7 @@ TEST_P(ColumnDotsTest, GivesExactSumsOfWholeNumbersWhicheverJobComesFirst) {
   const kernels::ScopedTarget scoped(GetParam());
   int served = 0;
   for (uint32_t seed = 0; seed < 60; ++seed) {
+    const ScopedBf16Dot dot(seed / 4 % 2 == 0);
     Case c = FewColumnsCase(seed);
     std::optional<exec::ScopedBackwardJobs> backward;
     if (seed % 3 == 0) backward.emplace();
@@ -73,6 +75,7 @@ TEST_P(ColumnDotsTest, GivesExactSumsOfWholeNumbersWhicheverJobComesFirst) {
 TEST_P(ColumnDotsTest, KeepsPaddingAbsentWhenTheOtherSideIsNotFinite) {
   const kernels::ScopedTarget scoped(GetParam());
   for (uint32_t seed = 0; seed < 30; ++seed) {
+    const ScopedBf16Dot dot(seed / 4 % 2 == 0);
     Case c = FewColumnsCase(seed);
     MakeOneInfinite(&c, seed);
     if (!RunIfServed(&c, "column_dots", kJoint)) continue;
@@ -92,14 +95,17 @@ TEST_P(ColumnDotsTest, SumsBiasesOfWhatItRoundsUnrounded) {
   g.kernel = {1, 3, 3};
   g.pad_begin = {0, 1, 1};
   Case c = PlainCase(g, 1, DType::kFloat32, &draw);
-  c.problem.rule.input_rounding = numerics::InputRounding::kHfloat32x11;
-  // HFLOAT32 keeps 11 bits of them: 1 + 2^-12 becomes 1.
+  // HFLOAT32 keeps 11 bits of them, BF16 seven: 1 + 2^-12 becomes 1.
   const float number = 1 + std::ldexp(1.0f, -12);
   ForEach(c.output.dims, [&](const std::array<int64_t, 5>& at) { c.output.Set(at, number); });
-  ASSERT_EQ(RunAlgorithm(&c, "column_dots", kJoint), kJoint);
-  ForEach(c.bias_result.dims,
-          [&](const std::array<int64_t, 5>& at) { EXPECT_EQ(c.bias_result.Get(at), 1600 * number); });
-  ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, "rounded");
+  for (const auto rounding : {numerics::InputRounding::kHfloat32x11, numerics::InputRounding::kBFloat16}) {
+    const ScopedBf16Dot dot(true);
+    c.problem.rule.input_rounding = rounding;
+    ASSERT_EQ(RunAlgorithm(&c, "column_dots", kJoint), kJoint);
+    ForEach(c.bias_result.dims,
+            [&](const std::array<int64_t, 5>& at) { EXPECT_EQ(c.bias_result.Get(at), 1600 * number); });
+    ExpectNear("backward weights", c.weight_result, Expected(c).weight, 0, "rounded");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, ColumnDotsTest, testing::ValuesIn(kernels::MachineTargets()),

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels of dot products must give, in double precision.
+#ifndef CANOPY_TESTS_KERNELS_DOTS_FORMULA_H_
+#define CANOPY_TESTS_KERNELS_DOTS_FORMULA_H_
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/dots/contract.h"
+#include "tests/kernels/random_floats.h"
+
+namespace canopy::kernels {
+
+inline double NumberOf(float element) { return element; }
+inline double NumberOf(uint16_t pattern) {
+  const uint32_t bits = uint32_t{pattern} << 16;
+  float number;
+  std::memcpy(&number, &bits, sizeof(number));
+  return number;
+}
+
+template <class T>
+std::vector<T> RandomElements(size_t count, uint32_t seed) {
+  const std::vector<float> numbers = RandomFloats(count, seed);
+  std::vector<T> elements;
+  for (const float number : numbers) {
+    if constexpr (std::is_same_v<T, float>) {
+      elements.push_back(number);
+    } else {
+      uint32_t bits;
+      std::memcpy(&bits, &number, sizeof(bits));
+      elements.push_back(static_cast<uint16_t>(bits >> 16));
+    }
+  }
+  return elements;
+}
+
+// Each row's sums, and behind them its own if the kernel gives that, lie in a row that is longer by a vector.
+template <class T>
+void ExpectFormula(DotsFnOf<T> kernel, int64_t lanes, int rows, int columns, bool summing) {
+  constexpr int64_t kTogether = sizeof(float) / sizeof(T);  // elements of a lane
+  const int64_t width = kTogether * lanes, a_row = 5 * width + 3;
+  const std::vector<T> a = RandomElements<T>(4000, 1), b = RandomElements<T>(1000, 2);
+  const int64_t offsets[] = {3, 0, 40, 41, 7, 7, 90, 1};
+  const int64_t results = columns + (summing ? 1 : 0), sums_row = (results + 1) * lanes;
+  for (const int64_t vectors : {1, 2, 3, 4, 5}) {
+    const int64_t lines = vectors < 4 ? vectors : 1, a_line = 20 * width + 1, b_line = 7;
+    SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(columns) + ", " + std::to_string(vectors));
+    std::vector<float> sums(static_cast<size_t>(rows * sums_row), 1);
+    const bool first = vectors % 2 == 0;
+    DotsCallOf<T> call{a.data() + 1, a_row, b.data() + 2, offsets, vectors, sums.data(), sums_row, first};
+    call.row_sums = sums.data() + columns * lanes;
+    call.row_sums_row = sums_row;
+    call.lines = lines;
+    call.a_line = a_line;
+    call.b_line = b_line;
+    kernel(call);
+    for (int64_t i = 0; i < rows * sums_row; ++i) {
+      const int64_t r = i / sums_row, c = i % sums_row / lanes, l = i % lanes;
+      double sum = first && c < results ? 0 : 1;
+      for (int64_t term = 0; term < lines * vectors * kTogether && c < results; ++term) {
+        const int64_t v = term / kTogether, line = v / vectors;
+        const int64_t at = v % vectors * width + l * kTogether + term % kTogether;
+        const double factor = c < columns ? NumberOf(call.b[offsets[c] + line * b_line + at]) : 1;
+        sum += NumberOf(call.a[r * a_row + line * a_line + at]) * factor;
+      }
+      ASSERT_NEAR(sums[i], sum, 1e-5) << "row " << r << " column " << c << " lane " << l;
+    }
+  }
+}
+
+template <class T>
+void ExpectFormulaOfAll(const DotsKernelsOf<T>& kernels) {
+  for (int rows = 1; rows <= kMostDotsRows; ++rows) {
+    for (int columns = 1; columns <= kernels.most_columns[rows]; ++columns) {
+      ExpectFormula<T>(kernels.dots[rows][columns], kernels.lanes, rows, columns, false);
+    }
+  }
+}
+
+template <class T>
+void ExpectFormulaOfSumming(const DotsKernelsOf<T>& kernels) {
+  EXPECT_GT(kernels.most_summing_columns[kernels.most_rows()], 0);
+  for (int rows = 1; rows <= kMostDotsRows; ++rows) {
+    for (int columns = 1; columns <= kernels.most_summing_columns[rows]; ++columns) {
+      ExpectFormula<T>(kernels.summing[rows][columns], kernels.lanes, rows, columns, true);
+    }
+  }
+}
+
+}  // namespace canopy::kernels
+
+#endif  // CANOPY_TESTS_KERNELS_DOTS_FORMULA_H_
