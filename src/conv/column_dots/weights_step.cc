@@ -164,7 +164,7 @@ WeightsScratch WeightsStep::ScratchAt(char* at, int64_t* bytes) const {
   WeightsScratch scratch;
   const auto floats_of = [&](int64_t elements) { return CeilDiv(elements, int64_t{pairs() ? 2 : 1}); };
   scratch.slab = carver.Take<float>(floats_of(slab_elements()));
-  scratch.line = carver.Take<float>(slab_.line_floats() + kernels::kLineSlack);
+  scratch.line = carver.Take<float>(pairs() ? 0 : slab_.line_floats() + kernels::kLineSlack);
   scratch.rows = carver.Take<float>(floats_of(rows_ * piece_lines_ * line_elements()));
   scratch.sums = carver.Take<float>(output_block_ * sum_vectors() * lanes_);
   scratch.biases = carver.Take<float>(sums_ ? output_block_ : 0);

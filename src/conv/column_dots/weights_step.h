@@ -27,12 +27,12 @@ int64_t SlabFloats(const Geometry& geometry);
 
 // One thread's working memory.
 struct WeightsScratch {
-  void* slab;   // of what is multiplied
-  float* line;  // of the input
-  void* rows;   // likewise: [output channel of a tile][line of a piece][pixel], where output, or the end of a line, is
-               // not read in place
-  float* sums;           // [output channel][column, then output itself if it is summed, too] vectors of lanes
-  float* biases;         // [output channel], where they are summed apart
+  void* slab;     // of floats or BF16 patterns
+  float* line;    // of the input; floats only
+  void* rows;     // [output channel of a tile][line of a piece][pixel] like the slab's, where output, or the end of a
+                  // line, is not read in place
+  float* sums;    // [output channel][column, then output itself if it is summed, too] vectors of lanes
+  float* biases;  // [output channel], where they are summed apart
   int64_t* tap_offsets;  // of the columns in the slab
 };
 

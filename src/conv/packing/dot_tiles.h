@@ -34,8 +34,9 @@ class DotTilesOf {
   kernels::DotsFnOf<T> kernel(int64_t tile) const { return (tile == 0 ? first_kernels_ : kernels_)[columns(tile)]; }
 
  private:
-  int64_t columns_, count_ = 1, first_ = 0;              // of all tiles; tiles; of the first
-  const kernels::DotsFnOf<T>*kernels_, *first_kernels_;  // by columns
+  int64_t columns_, count_ = 1, first_ = 0;    // of all tiles; tiles; of the first
+  const kernels::DotsFnOf<T>* kernels_;        // by columns
+  const kernels::DotsFnOf<T>* first_kernels_;  // likewise, of the first tile
 };
 
 using DotTiles = DotTilesOf<float>;
