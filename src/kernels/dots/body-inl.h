@@ -84,11 +84,8 @@ inline void ReduceLanes(const float* vectors, int64_t count, float* sums) {
 #endif
 
 inline const DotsKernels& DotsOfTarget() {
-  static const struct Table {
-    DotsKernels kernels = ListDots<DotsMath>();
-    Table() { kernels.reduce = &ReduceLanes; }
-  } table;
-  return table.kernels;
+  static const DotsKernels kernels{ListDots<DotsMath>(), &ReduceLanes};
+  return kernels;
 }
 
 }  // namespace HWY_NAMESPACE

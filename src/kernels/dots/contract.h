@@ -59,14 +59,15 @@ struct DotsKernelsOf {
     while (most_columns[rows] == 0) --rows;
     return rows;
   }
+};
 
-  // sums[i] = the sum of the lanes of vector i, 0 <= i < count, by a fixed tree. Dots() has it, for all.
+struct DotsKernels : DotsKernelsOf<float> {
+  // sums[i] = the sum of the lanes of vector i, 0 <= i < count, by a fixed tree.
   void (*reduce)(const float* vectors, int64_t count, float* sums);
 };
 
 using DotsCall = DotsCallOf<float>;
 using DotsFn = DotsFnOf<float>;
-using DotsKernels = DotsKernelsOf<float>;
 
 // The kernels for the best instruction set that this processor has.
 const DotsKernels& Dots();

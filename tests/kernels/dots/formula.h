@@ -5,37 +5,30 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/dots/contract.h"
+#include "numerics/rounding.h"
 #include "tests/kernels/random_floats.h"
 
 namespace canopy::kernels {
 
-inline double NumberOf(float element) { return element; }
-inline double NumberOf(uint16_t pattern) {
-  const uint32_t bits = uint32_t{pattern} << 16;
-  float number;
-  std::memcpy(&number, &bits, sizeof(number));
-  return number;
+template <class T>
+inline constexpr numerics::DType kTypeOf =
+    std::is_same_v<T, float> ? numerics::DType::kFloat32 : numerics::DType::kBFloat16;
+
+template <class T>
+double NumberOf(T element) {
+  return numerics::LoadElement(&element, kTypeOf<T>);
 }
 
 template <class T>
 std::vector<T> RandomElements(size_t count, uint32_t seed) {
+  std::vector<T> elements(count);
   const std::vector<float> numbers = RandomFloats(count, seed);
-  std::vector<T> elements;
-  for (const float number : numbers) {
-    if constexpr (std::is_same_v<T, float>) {
-      elements.push_back(number);
-    } else {
-      uint32_t bits;
-      std::memcpy(&bits, &number, sizeof(bits));
-      elements.push_back(static_cast<uint16_t>(bits >> 16));
-    }
-  }
+  for (size_t i = 0; i < count; ++i) numerics::StoreElement(&elements[i], kTypeOf<T>, numbers[i], false);
   return elements;
 }
 
