@@ -8,15 +8,10 @@ namespace canopy::conv::joint_planes {
 void OutputPlanes::Load(const Rows& rows, int64_t columns, int64_t pitch, int64_t plane_pitch, float* line,
                         float* to) const {
   const int64_t count = rows.end - rows.first;
-  const auto& strides = problem_.output.strides;
   const int64_t plane = rounded_.PlaneAt(rows.image, rows.first_channel, rows.depth);
-  if (pitch == columns && strides[3] == columns && strides[1] % columns == 0) {  // a plane's rows are one
-    const sheets::PlanePart planes{rows.first, strides[1] / columns, rows.channels, 0, count * columns};
-    return rounded_.Load(plane, planes, plane_pitch, line, to, nullptr);
-  }
   for (int64_t i = 0; i < rows.channels; ++i) {
     const sheets::PlanePart part{rows.first, 1, count, 0, columns};
-    rounded_.Load(plane + i * strides[1], part, pitch, line, to + i * plane_pitch, nullptr);
+    rounded_.Load(plane + i * problem_.output.strides[1], part, pitch, line, to + i * plane_pitch, nullptr);
   }
 }
 

@@ -14,10 +14,14 @@ void Move(kernels::JointRows<T>* rows, int64_t row, int64_t elements) {
 
 }  // namespace
 
+int64_t PartRows(int64_t rows, int64_t vectors, int64_t most) {
+  return rows * vectors <= kMostTerms ? rows : std::clamp<int64_t>(kMostTerms / std::min(most, vectors), 1, rows);
+}
+
 void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps, int64_t most) {
   if (whole.rows * whole.vectors <= kMostTerms) return kernel(whole);
   const int64_t vectors = std::min(most, whole.vectors);
-  const int64_t rows = std::clamp<int64_t>(kMostTerms / vectors, 1, whole.rows);
+  const int64_t rows = PartRows(whole.rows, whole.vectors, most);
   for (int64_t y = 0; y < whole.rows; y += rows) {
     for (int64_t v = 0; v < whole.vectors; v += vectors) {
       kernels::JointCall part = whole;

@@ -19,7 +19,8 @@ struct VectorSteps {
 // Of a rolling kernel, which meets rows around its own again in each part: high parts rather than wide ones.
 inline constexpr int64_t kMostRollingVectors = 8;
 
-// Parts have up to `most` vectors of a row.
+// Parts have up to `most` vectors of a row, and so many rows of a call with `rows` of `vectors`.
+int64_t PartRows(int64_t rows, int64_t vectors, int64_t most);
 void RunInParts(kernels::JointFn kernel, const kernels::JointCall& whole, const VectorSteps& steps, int64_t most);
 
 }  // namespace canopy::conv::joint_planes

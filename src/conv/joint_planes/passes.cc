@@ -41,8 +41,6 @@ kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kerne
       return kernels.rolling[what][pass.rows];
     case Kind::kPairs:
       return kernels.pairs[what][pass.rows][pass.column_residue == 0];
-    case Kind::kEdged:
-      return kernels.edged[what];
     case Kind::kNarrow:
       return kernels.narrow[what];
     case Kind::kFolded:
@@ -71,8 +69,8 @@ double PairWork(int64_t rows, bool first, int results) {
   return static_cast<double>(rows) * std::max(3.0 * results, 2 * StraddlingWork()) + move + (first ? 0 : kPairAddWork);
 }
 
-double RollingWork(const sheets::Pass& pass, bool rounds) {
-  return static_cast<double>(pass.rows * pass.columns + 1 + (rounds ? 7 : 0));
+double RollingWork(const sheets::Pass& pass, int results, bool rounds) {
+  return static_cast<double>(pass.rows * pass.columns * results + 1 + (rounds ? 7 : 0));
 }
 
 double FoldedWork(const sheets::Pass& pass, int results, bool converts) {

@@ -12,12 +12,11 @@
 namespace canopy::conv::joint_planes {
 
 // What passes over planes: a list of kernels/joint_planes/contract.h.
-enum class Kind { kPlain, kRolling, kPairs, kEdged, kNarrow, kFolded, kDoubled };
+enum class Kind { kPlain, kRolling, kPairs, kNarrow, kFolded, kDoubled };
 
-// Whether kernels look for the edges of planes themselves: the output's gradient has no zeros around it.
+// Whether kernels read the output's gradient where it stands, without zeros around it: they look for its edges and
+// round it themselves.
 constexpr bool FindsEdges(Kind kind) { return kind != Kind::kPlain && kind != Kind::kPairs; }
-// Whether they also round the output's gradient, which they read where it stands.
-constexpr bool Rounds(Kind kind) { return FindsEdges(kind) && kind != Kind::kEdged; }
 // Whether a call may be run in parts: what others know of edges holds for the whole of one.
 constexpr bool GoesInParts(Kind kind) { return !FindsEdges(kind) || kind == Kind::kRolling; }
 // Whether one pass takes all of a kernel's rows and columns.
@@ -50,8 +49,8 @@ double DoubledWork(const sheets::Pass& pass, int results);
 // Likewise of a plane of a folded kernel's pass.
 double FoldedWork(const sheets::Pass& pass, int results, bool converts);
 
-// Likewise of a vector of one gradient of a rolling kernel's pass.
-double RollingWork(const sheets::Pass& pass, bool rounds);
+// Likewise of a vector of a rolling kernel's pass.
+double RollingWork(const sheets::Pass& pass, int results, bool rounds);
 
 }  // namespace canopy::conv::joint_planes
 

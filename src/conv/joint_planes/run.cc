@@ -35,7 +35,6 @@ class JointRun {
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         weight_result_(b_.weight_result, p_.weight_result.dtype, p_.rule.saturate),
         direct_(step.direct_ && step.FormOf(problem) == step.form_),
-        in_place_(direct_ && step.in_place_),
         kind_(direct_ ? step.kind_ : Kind::kPlain),
         streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         kernels_(direct_ ? &kernels::JointPlanes(step.kernels_form_) : &kernels::JointPlanes()),
@@ -49,7 +48,7 @@ class JointRun {
     const bool nonfinite_weights = data_ && sheets::FetchFiniteWeights(p_, &weight_, packed_);
     // Of the results other than the weight gradients only weights that are not finite can spoil one.
     const auto take_finite = [this] {
-      direct_ = in_place_ = streams_ = false;
+      direct_ = streams_ = false;
       kind_ = Kind::kPlain;
       kernels_ = &kernels::JointPlanes();
       data_ = bias_ = false;
@@ -92,7 +91,7 @@ class JointRun {
 
   // From `channel` on, of channels up to `end`.
   Sheet SheetAt(int64_t item, int64_t channel, int64_t end) const {
-    const int64_t depth = item % g_.input_size[0], most = s_.PlanesAtOnce(in_place_);
+    const int64_t depth = item % g_.input_size[0], most = s_.PlanesAtOnce(kind_);
     return {{item / g_.input_size[0], depth, channel, std::min(most, end - channel)}, s_.slices_.Of(depth)};
   }
 
@@ -103,7 +102,7 @@ class JointRun {
     kernels::JointCall call{};
     call.streamed = streams_;
     const int64_t begin = segment * s_.items_ / s_.segments_, last = (segment + 1) * s_.items_ / s_.segments_;
-    const int64_t at_once = s_.PlanesAtOnce(in_place_);
+    const int64_t at_once = s_.PlanesAtOnce(kind_);
     Sheet next = SheetAt(begin, first, end);
     const bool alike = CallsAreAlike();
     Sheet before{};
@@ -143,8 +142,8 @@ class JointRun {
   // addresses differ then, and finding no more than them takes a fifth of the time; calls of small planes take little
   // more themselves.
   bool CallsAreAlike() const {
-    return in_place_ && s_.BandRows(kind_) == s_.rows_.positions && s_.passes(kind_).size() == 1 && g_.kernel[0] == 1 &&
-           s_.slices_.fewest() == 1 && s_.PlanesAtOnce(true) == s_.channel_block_;
+    return FindsEdges(kind_) && s_.BandRows(kind_) == s_.rows_.positions && s_.passes(kind_).size() == 1 &&
+           g_.kernel[0] == 1 && s_.slices_.fewest() == 1 && s_.PlanesAtOnce(kind_) == s_.channel_block_;
   }
 
   // The call of `before` for what was next to it.
@@ -169,14 +168,14 @@ class JointRun {
     for (int64_t i = 0; i < slices; ++i) {
       const sheets::Slice slice = sheet.slices.At(i);
       float* const bias = bias_ && slice.first ? scratch.bias + channel : nullptr;
-      if (!in_place_) LoadOutput(sheet, slice.output, band, scratch, bias);
+      if (!FindsEdges(kind_)) LoadOutput(sheet, slice.output, band, scratch, bias);
       const std::vector<sheets::Pass>& passes = s_.passes(kind_);
       for (size_t j = 0; j < passes.size(); ++j) {
         sheets::Pass pass = passes[j];
         pass.first = pass.first && i == 0;
         pass.last = pass.last && i + 1 == slices;
         SetAhead(sheet, next, band, i, static_cast<int64_t>(j), call);
-        call->bias = in_place_ ? bias : nullptr;
+        call->bias = FindsEdges(kind_) ? bias : nullptr;
         AddPass(pass, slice, sheet, band, x, result, scratch, channel, call);
       }
     }
@@ -192,15 +191,11 @@ class JointRun {
     OutputPlanes::Rows rows{sheet.image, sheet.first_channel, sheet.channels, depth, met.first, met.end};
     float *const origin = scratch.output + s_.front_, *const line = scratch.line;
     const int64_t columns = s_.columns_.Existing(), row = s_.row_pitch_, plane = s_.plane_pitch_;
-    if (FindsEdges(kind_)) {
-      output_.Load(rows, columns, columns, plane, line, origin);
-    } else {
-      float* const first = origin + (met.first - met.start) * row;
-      if (s_.bands_ > 1) std::fill(origin, first, 0.0f);  // of other rows' places some are zeros now
-      output_.Load(rows, columns, row, plane, line, first);
-      float* const behind = origin + (met.end - met.start) * row;
-      if (s_.bands_ > 1) std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
-    }
+    float* const first = origin + (met.first - met.start) * row;
+    if (s_.bands_ > 1) std::fill(origin, first, 0.0f);  // of other rows' places some are zeros now
+    output_.Load(rows, columns, row, plane, line, first);
+    float* const behind = origin + (met.end - met.start) * row;
+    if (s_.bands_ > 1) std::fill(behind, std::max(behind, scratch.output + s_.output_floats_), 0.0f);
     if (bias == nullptr) return;
     rows.first = std::clamp(met.unread, met.first, met.end);
     for (int64_t i = 0; i < sheet.channels; ++i, ++rows.first_channel) {
@@ -283,21 +278,16 @@ class JointRun {
                   first_column = doubled ? -s_.columns_.after : w.first;
     const int64_t row = slice.kernel * g_.kernel[1] + (doubled ? 0 : h.kernel + pass.row * g_.stride[1]);
     const int64_t tap = row * g_.kernel[2] + (doubled ? 0 : w.kernel + pass.column * g_.stride[2]);
-    const auto in_sheet = [&](int64_t first, int64_t pitch) -> kernels::JointRows<const char> {
-      constexpr int64_t kBytes = sizeof(float);
-      const char* front = reinterpret_cast<const char*>(scratch.output + s_.front_);
-      return {front + first * kBytes, s_.plane_pitch_ * kBytes, pitch * kBytes};
-    };
-    if (in_place_) {
+    if (FindsEdges(kind_)) {
       call->g = RowsInPlace(output_.Address(sheet.image, sheet.first_channel, slice.output), p_.output, band.first, 1);
       if (kind_ == Kind::kRolling || doubled) {
         call->g.first -= first_row * call->g.row + first_column * numerics::ElementBytes(p_.output.dtype);
       }
-    } else if (FindsEdges(kind_)) {
-      call->g = in_sheet((band.first - MetBy(band, s_.rows_).first) * g_.output_size[2], g_.output_size[2]);
     } else {
+      constexpr int64_t kBytes = sizeof(float);
       const int64_t above = s_.rows_.before - h.first - pass.row;
-      call->g = in_sheet(above * s_.row_pitch_ - w.first - pass.column, s_.row_pitch_);
+      const float* first = scratch.output + s_.front_ + above * s_.row_pitch_ - w.first - pass.column;
+      call->g = {reinterpret_cast<const char*>(first), s_.plane_pitch_ * kBytes, s_.row_pitch_ * kBytes};
     }
     if (weights_) call->x = RowsOf(direct_, x, p_.input, pass, band);
     if (data_) {
@@ -330,7 +320,7 @@ class JointRun {
   bool InMemory(const sheets::Pass& pass) const { return direct_ && (pass.last || kind_ != Kind::kPlain); }
 
   void RunPass(const sheets::Pass& pass, const kernels::JointCall& call) const {
-    const int64_t g_bytes = in_place_ ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
+    const int64_t g_bytes = FindsEdges(kind_) ? numerics::ElementBytes(p_.output.dtype) : sizeof(float);
     const int64_t x_bytes = direct_ ? numerics::ElementBytes(p_.input.dtype) : sizeof(float);
     const int64_t result_bytes = InMemory(pass) ? numerics::ElementBytes(p_.input_result.dtype) : sizeof(float);
     const int64_t floats = (TakesPairs(kind_) ? 2 : 1) * s_.lanes_;  // of the input and its gradient, for a vector
@@ -381,7 +371,6 @@ class JointRun {
   LineReader weight_;
   LineWriter weight_result_;
   bool direct_;                           // the input and its gradient stay where they are
-  bool in_place_;                         // the output's gradient does, too
   Kind kind_;                             // of kernels
   bool streams_;                          // the input's gradient is written past the caches
   const kernels::JointKernels* kernels_;  // for the form that these are then in

@@ -36,10 +36,10 @@ constexpr double kSplitWork = 8;       // where it is split, or put together aga
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
 constexpr double kRowWork = 6;         // of a row's way, besides
 constexpr double kRoundWork = 3;       // of a vector that a kernel rounds
-constexpr double kBlockWork = 8;       // of rows that a kernel takes at once, unless it is an edged one
+constexpr double kBlockWork = 8;       // of rows that a kernel takes at once, unless it looks for the edges itself
 constexpr double kPassWork = 30;
 constexpr double kEdgedWork = 40;                            // of a pass whose kernel looks for the edges itself
-constexpr double kRollingWork = 160;                         // of a rolling kernel's
+constexpr double kRollingWork = 160;                         // of a rolling kernel's of one gradient
 constexpr double kDoubledData = 100, kDoubledWeights = 230;  // of doubled ones' of five rows
 constexpr double kCallWork = 120;                            // of a pass over all planes of a sheet
 constexpr double kPlaneWork = 20;
@@ -98,20 +98,14 @@ bool JointStep::ReadsInForm(Form read) const {
   return form_ != Form::kOther && read != Form::kOther && TypeOf(read) == TypeOf(form_);
 }
 
-bool JointStep::IsEdged(Form read) const {
-  const auto centred = [](const sheets::Reach& reach) { return reach.before == 1 && IsCentred(reach); };
-  return kernels::JointPlanes(form_).edged[kernels::kJointBoth] != nullptr && passes_.size() == 1 &&
-         ReadsInForm(read) && centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointEdgedRows &&
-         VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
-         (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
-}
-
 kernels::JointResults JointStep::Wanted() const {
   return data() && weights() ? kernels::kJointBoth : data() ? kernels::kJointData : kernels::kJointWeights;
 }
 
 bool JointStep::IsNarrow(Form read) const {
-  return VectorsOf(1) == 1 && kernels::JointPlanes(read).narrow[Wanted()] != nullptr;
+  const auto centred = [](const sheets::Reach& reach) { return reach.before == 1 && IsCentred(reach); };
+  return VectorsOf(1) == 1 && ReadsInForm(read) && kernels::JointPlanes(read).narrow[Wanted()] != nullptr &&
+         centred(rows_) && centred(columns_) && rows_.positions > kernels::kJointNarrowRows;
 }
 
 bool JointStep::IsFolded(const ConvProblem& problem, Form read) const {
@@ -133,23 +127,25 @@ bool JointStep::IsDoubled(Form read) const {
   };
   return ReadsInForm(read) && size <= kernels::kMostJointRows && doubles(rows_) && doubles(columns_) &&
          kernels::JointPlanes(read).doubled[kernels::kJointData][size] != nullptr &&
-         2 * VectorsOf(kernels::kJointEdgedRows) <= kMostTerms &&
-         (kernels::kJointEdgedRows + 2) * row_pitch_ <= kSheetFloats;
+         2 * VectorsOf(kernels::kJointNarrowRows) <= kMostTerms &&
+         (kernels::kJointNarrowRows + 2) * row_pitch_ <= kSheetFloats;
 }
 
 bool JointStep::IsRolling(Form read) const {
   const auto dense = [](const sheets::Reach& reach) { return reach.residues.size() == 1; };
   const int64_t size = whole_passes_[0].rows;
-  return (data() || !bias()) && ReadsInForm(read) && dense(rows_) && dense(columns_) &&
-         size == whole_passes_[0].columns && size <= kernels::kMostJointRows &&
-         kernels::JointPlanes(read).rolling[kernels::kJointData][size] != nullptr;
+  if (!ReadsInForm(read) || !dense(rows_) || !dense(columns_) || size != whole_passes_[0].columns) return false;
+  if (size > kernels::kMostJointRows) return false;
+  const kernels::JointKernels& kernels = kernels::JointPlanes(read);
+  const bool sums = data() || !bias() || kernels.rolling[kernels::kJointBoth][size] != nullptr;
+  return sums && kernels.rolling[kernels::kJointData][size] != nullptr;
 }
 
 Kind JointStep::KindOf(const ConvProblem& problem, Form read) const {
   if (IsFolded(problem, read)) return Kind::kFolded;
+  if (IsNarrow(read)) return Kind::kNarrow;
   if (IsRolling(read)) return Kind::kRolling;
   if (IsDoubled(read)) return Kind::kDoubled;
-  if (IsEdged(read)) return IsNarrow(read) ? Kind::kNarrow : Kind::kEdged;
   return pair_passes_.empty() ? Kind::kPlain : Kind::kPairs;
 }
 
@@ -162,14 +158,13 @@ void JointStep::Lay(const ConvProblem& problem) {
   direct_ = (problem.geometry.stride[2] == 1 ? whole : TakesPairs(kind)) && HasKernels(kind) &&
             (!data() || !(slices_.fewest() == 0 || rows_.HasGaps() || columns_.HasGaps()));
   if (direct_) kind_ = kind;
-  in_place_ = Rounds(kind_) || (kind_ == Kind::kEdged && problem.rule.input_rounding == numerics::InputRounding::kNone);
-  kernels_form_ = Rounds(kind_) ? read : form_;
+  kernels_form_ = FindsEdges(kind_) ? read : form_;
   streams_ = Streams(problem);
 }
 
 bool JointStep::Streams(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kRolling || kind_ == Kind::kFolded) return false;
+  if (!data() || kind_ == Kind::kPlain || kind_ == Kind::kFolded) return false;
   if (TypeOf(form_) != numerics::DType::kFloat32) return false;
   const bool passes = ResultPassesL3(problem, kBackwardData);
   if (slices_.most() > 1 || !(passes || FillsCaches(problem, computations_))) return false;
@@ -180,10 +175,15 @@ bool JointStep::Streams(const ConvProblem& problem) const {
   if (TakesPairs(kind_) && strides[3] % kLine == 0 && width % kLine == 0) return true;
   // Else rows leave together, out of a copy.
   if (!CopyPastCaches(problem, computations_)) return false;
-  const bool doubled = kind_ == Kind::kDoubled;
-  const int64_t together = (doubled ? 2 : 1) * kernels::kJointEdgedRows * width;
-  if (kind_ == Kind::kPairs || strides[3] != width || together % kLine != 0) return false;
-  return doubled ? plane % kLine == 0 && plane <= kernels::kMostGatheredFloats : width <= kernels::kMostStreamedColumns;
+  if (kind_ == Kind::kPairs || strides[3] != width) return false;
+  if (kind_ == Kind::kDoubled) {
+    return 2 * kernels::kJointNarrowRows * width % kLine == 0 && plane % kLine == 0 &&
+           plane <= kernels::kMostGatheredFloats;
+  }
+  if (kind_ == Kind::kNarrow) return kernels::kJointNarrowRows * width % kLine == 0;
+  const int64_t part = PartRows(rows_.positions, VectorsOf(1), kMostRollingVectors) * width;
+  return VectorsOf(1) <= kMostRollingVectors && part <= kernels::kMostGatheredFloats && part % kLine == 0 &&
+         plane % kLine == 0;
 }
 
 void JointStep::Cut() {
@@ -199,8 +199,8 @@ void JointStep::Cut() {
   const int64_t fit = kSheetFloats / (residues() * columns_.positions * inputs + columns_.outputs);
   if (!GoesInParts(kind_)) {
     int64_t rows = std::min(most, kMostTerms / TermsOf(1));
-    if (stays) rows = std::min(rows, std::max<int64_t>(fit, kernels::kJointEdgedRows));
-    if (rows_.positions > rows) band_ = rows - rows % kernels::kJointEdgedRows;
+    if (stays) rows = std::min(rows, std::max<int64_t>(fit, kernels::kJointNarrowRows));
+    if (rows_.positions > rows) band_ = rows - rows % kernels::kJointNarrowRows;
   }
   bands_ = base::CeilDiv(rows_.positions, band_);
   plane_pitch_ = base::RoundUp(rows_.Pitch() * row_pitch_, lanes_);
@@ -211,7 +211,7 @@ void JointStep::Cut() {
   const int64_t near = stays ? fit / band_ : channel_block_;
   in_place_planes_ = std::clamp<int64_t>(near, 1, channel_block_);
   const int64_t ahead = kind_ == Kind::kDoubled ? kDoubledAhead : kVectorsAhead;
-  distance_ = in_place_ ? ahead / VectorsOf(BandRows(kind_)) + 1 : planes_;
+  distance_ = FindsEdges(kind_) ? ahead / VectorsOf(BandRows(kind_)) + 1 : planes_;
   const int64_t slack = std::max<int64_t>(0, columns_.after) + 3 * lanes_;
   // A vector before what any position meets; the kernel's first column then meets whole lines.
   const int64_t first = columns_.residues[0].first % lanes_;
@@ -268,14 +268,11 @@ double JointStep::CountWork(const ConvProblem& problem) const {
     const double vector = (split ? kSplitWork : kCopyWork) + (problem.IsPlain(operand) ? 0 : kConversionWork);
     return static_cast<double>(rows) * (kRowWork + vector * static_cast<double>(base::CeilDiv(columns, lanes_)));
   };
-  const int64_t output_rows = FindsEdges(kind_) ? 1 : g.output_size[1];  // without gaps a plane is one
   const bool split = g.stride[2] > 1;
   // Of the input's planes and of what they meet.
   const double planes = static_cast<double>(g.input_size[0]), slices = static_cast<double>(slices_.total());
-  double work =
-      planes * kPlaneWork + (in_place_ ? 0
-                                       : slices * copies(problem.output, output_rows,
-                                                         g.output_size[1] * g.output_size[2] / output_rows, false));
+  double work = planes * kPlaneWork +
+                (FindsEdges(kind_) ? 0 : slices * copies(problem.output, g.output_size[1], g.output_size[2], false));
   if (weights() && !direct_) work += planes * copies(problem.input, g.input_size[1], g.input_size[2], split);
   if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size[1], g.input_size[2], split);
   const double vectors = static_cast<double>(VectorsOf(rows_.positions));
@@ -285,7 +282,7 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const double rounded = weights() && rounds ? kRoundWork * vectors : 0;
   for (const sheets::Pass& pass : passes(kind_)) {
     const double bands = static_cast<double>(base::CeilDiv(rows_.positions, BandRows(kind_))),
-                 calls = bands / static_cast<double>(PlanesAtOnce(in_place_));
+                 calls = bands / static_cast<double>(PlanesAtOnce(kind_));
     const double firsts = pass.first ? std::min(planes, slices) : 0;
     if (kind_ == Kind::kDoubled) {
       const double halves = static_cast<double>(rows_.positions * base::CeilDiv(g.input_size[2], lanes_));
@@ -299,10 +296,12 @@ double JointStep::CountWork(const ConvProblem& problem) const {
       continue;
     }
     if (kind_ == Kind::kRolling) {
+      const bool both = kernels::JointPlanes(kernels_form_).rolling[kernels::kJointBoth][pass.rows] != nullptr;
       const double parts = std::ceil(vectors / static_cast<double>(kMostTerms));
       const double around = static_cast<double>((pass.rows - 1) * std::min(VectorsOf(1), kMostRollingVectors));
-      const double plane = (vectors + (parts - 1) * around) * RollingWork(pass, rounds) + parts * kRollingWork;
-      work += slices * (results * plane + kCallWork * calls);
+      const double plane = (vectors + (parts - 1) * around) * RollingWork(pass, both ? results : 1, rounds) +
+                           parts * (both ? kEdgedWork : kRollingWork);
+      work += slices * ((both ? 1 : results) * plane + kCallWork * calls);
       continue;
     }
     if (kind_ == Kind::kPairs) {
@@ -323,10 +322,9 @@ double JointStep::CountWork(const ConvProblem& problem) const {
 }
 
 std::string JointStep::Describe() const {
-  const char* in_sheets = in_place_           ? "nothing in sheets"
-                          : FindsEdges(kind_) ? "the output in sheets without gaps"
-                          : direct_           ? "the output in sheets"
-                                              : "everything in sheets";
+  const char* in_sheets = FindsEdges(kind_) ? "nothing in sheets"
+                          : direct_         ? "the output in sheets"
+                                            : "everything in sheets";
   return std::string(in_sheets) + ", " + std::to_string(planes_) + " channels at once, bands of " +
          std::to_string(band_) + " rows, " + std::to_string(passes(kind_).size()) + " passes, " +
          std::to_string(channel_blocks_ * segments_) + " jobs, " + std::to_string(segments_) + " segments" +

@@ -2,15 +2,13 @@
 // Backward depthwise convolutions over plain planes in one pass: an output gradient is read once, and what a kernel
 // loads of it is multiplied by weights for the input's gradient and by the input for the weights'; the bias gradient is
 // summed on the way. Where kernels read and write the types in question themselves, the input is read and its gradient
-// written where they stand; else they lie in sheets too. Under 3x3 kernels over planes of one size the output's
-// gradient then has no zeros around it: it is read where it stands, or, where its numbers are rounded, from a sheet
-// without gaps, for each serves nine products, unless a row is one vector and a kernel rounds it once. With a stride,
-// each residue of the input's rows and columns is a plane of its own, but kernels of three columns part even from odd
-// columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. Of 5x5 and 7x7
-// kernels the registers hold one gradient's numbers: each takes every row of the output once, where it stands, for all
-// rows that it meets. Of planes of up to 8x8 two rows are one vector. An input plane that meets several output planes,
-// for the kernel has a depth, adds up what each gives. A kernel takes several channels of an image, whose planes follow
-// one another.
+// written where they stand; else they lie in sheets too. Kernels of 3x3 and, for one gradient each, of 5x5 and 7x7,
+// whose numbers the registers hold, take every row of the output once, where it stands, for all rows that it meets.
+// Where a row is one vector, its neighbours are lanes of the same, and of planes of up to 8x8 two rows are one vector.
+// With a stride, each residue of the input's rows and columns is a plane of its own, but kernels of three columns part
+// even from odd columns in registers, and 3x3 ones with a stride of 2 that find the edges themselves take both. An
+// input plane that meets several output planes, for the kernel has a depth, adds up what each gives. A kernel takes
+// several channels of an image, whose planes follow one another.
 #ifndef CANOPY_CONV_JOINT_PLANES_STEP_H_
 #define CANOPY_CONV_JOINT_PLANES_STEP_H_
 
@@ -51,7 +49,7 @@ class JointStep : public Step {
   bool bias() const { return (computations_ & kBiasFromOutput) != 0; }
   int64_t residues() const { return static_cast<int64_t>(rows_.residues.size() * columns_.residues.size()); }
   // Channels of a sheet, or of a call that reads planes where they stand.
-  int64_t PlanesAtOnce(bool in_place) const { return in_place ? in_place_planes_ : planes_; }
+  int64_t PlanesAtOnce(Kind kind) const { return FindsEdges(kind) ? in_place_planes_ : planes_; }
   // Rows of positions that a kernel gets at once: nothing bounds those of one that goes in parts over what stands in
   // place.
   int64_t BandRows(Kind kind) const { return kind == Kind::kRolling ? rows_.positions : band_; }
@@ -68,11 +66,9 @@ class JointStep : public Step {
 
   // Whether results are better written past the caches, and lie in whole lines.
   bool Streams(const ConvProblem& problem) const;
-  // Whether there are kernels that need no zeros around the output's gradient, which is read in a form, and those that
-  // round it themselves.
-  bool IsEdged(kernels::convert::Form read) const;
   // Whether the output's gradient is read as elements of the form's type.
   bool ReadsInForm(kernels::convert::Form read) const;
+  // Whether there are kernels of rows of one vector for the output's gradient, which is read in a form.
   bool IsNarrow(kernels::convert::Form read) const;
   // Likewise for planes two of whose rows are one vector.
   bool IsFolded(const ConvProblem& problem, kernels::convert::Form read) const;
@@ -102,7 +98,6 @@ class JointStep : public Step {
   kernels::convert::Form form_ = kernels::convert::Form::kOther, kernels_form_ = form_;
   bool direct_ = false;           // the input and its gradient stay where they are, as a rule
   Kind kind_ = Kind::kPlain;      // of kernels, where they do
-  bool in_place_ = false;         // the output's gradient does, too
   bool streams_ = false;          // the input's gradient is written past the caches if it begins with a line
   int64_t row_pitch_ = 0;         // of all sheets but those without gaps
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves

@@ -57,11 +57,15 @@ inline constexpr int32_t kInf = 0x7F800000;
 inline constexpr int32_t kQuiet = 0x00400000;
 inline constexpr int32_t kMagnitude = 0x7FFFFFFF;
 
-template <int32_t kNumber, size_t kLanes>
+template <size_t kLanes, int32_t... kNumbers>
 struct Repeated {
-  alignas(64) int32_t lanes[kLanes];
+  alignas(64) int32_t lanes[sizeof...(kNumbers)][kLanes];
   constexpr Repeated() : lanes() {
-    for (int32_t& lane : lanes) lane = kNumber;
+    size_t i = 0;
+    for (const int32_t number : {kNumbers...}) {
+      for (int32_t& lane : lanes[i]) lane = number;
+      ++i;
+    }
   }
 };
 
@@ -72,21 +76,54 @@ HWY_INLINE const T* LoadedAnew(const T* from) {
   return from;
 }
 
-// A number in all lanes. Where kPassing, it is taken from memory by what uses it: loops whose registers are full would
-// keep a vector of it there.
-template <bool kPassing, int32_t kNumber, class DI>
-HWY_INLINE hn::Vec<DI> Number(DI di) {
-  if constexpr (!kPassing) return hn::Set(di, kNumber);
-  static constexpr Repeated<kNumber, hn::MaxLanes(DI())> kInMemory;
-  return hn::LoadU(di, LoadedAnew(kInMemory.lanes));
-}
+// Which of the numbers that a conversion needs in all lanes a loop may hold in registers. One whose registers are full
+// takes them from memory as they are used.
+enum class Held { kAll, kHalf, kNone };
+
+template <Held kHeld, class DI, int32_t... kNumbers>
+class Numbers {
+ public:
+  HWY_INLINE Numbers() {
+    if constexpr (kHeld != Held::kAll) memory_ = LoadedAnew(kInMemory.lanes);
+  }
+
+  // REQUIRES: one of kNumbers, unless all are held.
+  template <int32_t kNumber>
+  HWY_INLINE hn::Vec<DI> Get() const {
+    if constexpr (kHeld == Held::kAll) {
+      return hn::Set(DI(), kNumber);
+    } else if constexpr (kHeld == Held::kHalf && IndexOf(kNumber) % 2 == 1) {
+      return hn::Set(DI(), kNumber);
+    } else {
+      return hn::LoadU(DI(), memory_[IndexOf(kNumber)]);
+    }
+  }
+
+ private:
+  static constexpr size_t IndexOf(int32_t wanted) {
+    size_t i = 0;
+    for (const int32_t number : {kNumbers...}) {
+      if (number == wanted) break;
+      ++i;
+    }
+    return i;
+  }
+
+  static constexpr Repeated<hn::MaxLanes(DI()), kNumbers...> kInMemory{};
+  const int32_t (*memory_)[hn::MaxLanes(DI())];
+};
+
+template <int kDropped>
+inline constexpr int32_t kOddBit = 1 << (kDropped - 4);
+template <int kDropped>
+inline constexpr int32_t kHalfUlp = (1 << (kDropped - 1)) - 1;
 
 // DropBitsNearestEven of numerics/bits.h, without the shift: the low bits are left for the caller to drop. A tie beside
 // an odd number is made more than a tie, by a bit that decides nothing else.
-template <int kDropped, bool kPassing = false, class DI, class VI = hn::Vec<DI>>
-HWY_INLINE VI AddHalfUlp(DI di, VI bits) {
-  const VI untied = hn::OrAnd(bits, hn::ShiftRight<4>(bits), Number<kPassing, 1 << (kDropped - 4)>(di));
-  return hn::Add(untied, Number<kPassing, (1 << (kDropped - 1)) - 1>(di));
+template <int kDropped, class VI, class N>
+HWY_INLINE VI AddHalfUlp(VI bits, const N& numbers) {
+  const VI untied = hn::OrAnd(bits, hn::ShiftRight<4>(bits), numbers.template Get<kOddBit<kDropped>>());
+  return hn::Add(untied, numbers.template Get<kHalfUlp<kDropped>>());
 }
 
 // NaN to +0 and magnitudes above `greatest` (a pattern) to it: what saturation does before any rounding.
@@ -123,7 +160,8 @@ HWY_INLINE Pattern<D> ToFloat16Bits(D d, hn::Vec<D> v) {
   const auto bits = hn::BitCast(di, v);
   const auto magnitude = hn::And(bits, hn::Set(di, kMagnitude));
   const auto sign = hn::And(hn::ShiftRight<16>(bits), hn::Set(di, 0x8000));
-  const auto normal = hn::ShiftRight<13>(hn::Sub(AddHalfUlp<13>(di, magnitude), hn::Set(di, (127 - 15) << 23)));
+  const auto normal = hn::ShiftRight<13>(
+      hn::Sub(AddHalfUlp<13>(magnitude, Numbers<Held::kAll, PatternTag<D>>()), hn::Set(di, (127 - 15) << 23)));
   // Below 2^-14: adding 2^-1, whose ulp is 2^-24, rounds to that grid and leaves the multiple in the low bits.
   const auto magic = hn::Set(di, (127 - 1) << 23);
   const auto sum = hn::Add(hn::BitCast(d, magnitude), hn::BitCast(d, magic));
@@ -138,30 +176,36 @@ HWY_INLINE Pattern<D> ToFloat16Bits(D d, hn::Vec<D> v) {
 // ---- the other formats ---------------------------------------------------------------------------------------------
 
 // In the upper half of each lane, anything in the lower.
-template <bool kPassing = false, class D>
+template <Held kHeld = Held::kAll, class D>
 HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   const PatternTag<D> di;
-  const auto rounded = AddHalfUlp<16, kPassing>(di, hn::BitCast(di, v));
-  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), Number<kPassing, kInf | kQuiet>(di), rounded);
+  const Numbers<kHeld, PatternTag<D>, kOddBit<16>, kHalfUlp<16>, kInf | kQuiet> numbers;
+  const auto rounded = AddHalfUlp<16>(hn::BitCast(di, v), numbers);
+  return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), numbers.template Get<kInf | kQuiet>(), rounded);
 }
 
-// `rounded`, but what is not a number in `v` as it was there, made quiet.
-template <bool kPassing, class D>
-HWY_INLINE hn::Vec<D> KeepNaN(D d, hn::Vec<D> rounded, hn::Vec<D> v) {
 #if HWY_TARGET <= HWY_AVX3
-  // A response for each class of numbers, four bits each: 2 is the quiet one, 0 leaves what there is.
-  constexpr int32_t kQuietOfBoth = 0x22;
-  const auto responses = Number<kPassing, kQuietOfBoth>(PatternTag<D>());
+// A response for each class of numbers, four bits each: 2 is the quiet one, 0 leaves what there is.
+inline constexpr int32_t kNaNResponse = 0x22;
+#else
+inline constexpr int32_t kNaNResponse = kQuiet;
+#endif
+
+// `rounded`, but what is not a number in `v` as it was there, made quiet.
+template <class D, class N>
+HWY_INLINE hn::Vec<D> KeepNaN(D d, hn::Vec<D> rounded, hn::Vec<D> v, const N& numbers) {
+  const auto response = numbers.template Get<kNaNResponse>();
+#if HWY_TARGET <= HWY_AVX3
   if constexpr (hn::MaxLanes(D()) == 16) {
-    return hn::Vec<D>{_mm512_fixupimm_ps(rounded.raw, v.raw, responses.raw, 0)};
+    return hn::Vec<D>{_mm512_fixupimm_ps(rounded.raw, v.raw, response.raw, 0)};
   } else if constexpr (hn::MaxLanes(D()) == 8) {
-    return hn::Vec<D>{_mm256_fixupimm_ps(rounded.raw, v.raw, responses.raw, 0)};
+    return hn::Vec<D>{_mm256_fixupimm_ps(rounded.raw, v.raw, response.raw, 0)};
   } else {
-    return hn::Vec<D>{_mm_fixupimm_ps(rounded.raw, v.raw, responses.raw, 0)};
+    return hn::Vec<D>{_mm_fixupimm_ps(rounded.raw, v.raw, response.raw, 0)};
   }
 #else
   const PatternTag<D> di;
-  const auto quiet = hn::Or(hn::BitCast(di, v), Number<kPassing, kQuiet>(di));
+  const auto quiet = hn::Or(hn::BitCast(di, v), response);
   return hn::IfThenElse(hn::IsNaN(v), hn::BitCast(d, quiet), rounded);
 #endif
 }
@@ -175,13 +219,16 @@ HWY_INLINE V LoadedOnce(V v) {
   return v;
 }
 
-template <int kMantissaBits, bool kPassing = false, class D>
+template <int kMantissaBits, Held kHeld = Held::kAll, class D>
 HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
   const PatternTag<D> di;
-  if constexpr (!kPassing) v = LoadedOnce(v);
-  const auto rounded = AddHalfUlp<23 - kMantissaBits, kPassing>(di, hn::BitCast(di, v));
-  const auto kept = hn::BitCast(di, KeepNaN<kPassing>(d, hn::BitCast(d, rounded), v));
-  return hn::BitCast(d, hn::And(kept, Number<kPassing, -(1 << (23 - kMantissaBits))>(di)));
+  if constexpr (kHeld == Held::kAll) v = LoadedOnce(v);
+  constexpr int kDropped = 23 - kMantissaBits;
+  constexpr int32_t kKept = -(1 << kDropped);
+  const Numbers<kHeld, PatternTag<D>, kOddBit<kDropped>, kHalfUlp<kDropped>, kNaNResponse, kKept> numbers;
+  const auto rounded = AddHalfUlp<kDropped>(hn::BitCast(di, v), numbers);
+  const auto kept = hn::BitCast(di, KeepNaN(d, hn::BitCast(d, rounded), v, numbers));
+  return hn::BitCast(d, hn::And(kept, numbers.template Get<kKept>()));
 }
 
 template <class D>
@@ -204,7 +251,8 @@ HWY_INLINE Pattern<D> ToFloat8E4M3Bits(D d, hn::Vec<D> v) {
   const auto magnitude = hn::And(bits, hn::Set(di, kMagnitude));
   const auto sign = hn::And(hn::ShiftRight<24>(bits), hn::Set(di, 0x80));
   const auto inside = hn::Min(magnitude, hn::Set(di, 0x43E00000));  // 448
-  const auto normal = hn::ShiftRight<20>(hn::Sub(AddHalfUlp<20>(di, inside), hn::Set(di, (127 - 7) << 23)));
+  const auto normal = hn::ShiftRight<20>(
+      hn::Sub(AddHalfUlp<20>(inside, Numbers<Held::kAll, PatternTag<D>>()), hn::Set(di, (127 - 7) << 23)));
   // Below 2^-6: adding 2^14, whose ulp is 2^-9, as for FLOAT16.
   const auto magic = hn::Set(di, (127 + 14) << 23);
   const auto sum = hn::Add(hn::BitCast(d, inside), hn::BitCast(d, magic));
@@ -257,7 +305,7 @@ HWY_INLINE hn::Vec<D> FromElements(D d, hn::Vec<ElementTag<kType, D>> elements) 
   }
 }
 
-template <DType kType, bool kSaturate, bool kPassing = false, class D>
+template <DType kType, bool kSaturate, Held kHeld = Held::kAll, class D>
 HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
   const PatternTag<D> di;
   const ElementTag<kType, D> elements;
@@ -276,7 +324,7 @@ HWY_INLINE hn::Vec<ElementTag<kType, D>> ToElements(D d, hn::Vec<D> v) {
   } else if constexpr (kType == DType::kFloat16) {
     return hn::DemoteTo(elements, ToFloat16Bits(d, v));
   } else if constexpr (kType == DType::kBFloat16) {
-    return UpperHalves(d, ToBFloat16Bits<kPassing>(d, v));
+    return UpperHalves(d, ToBFloat16Bits<kHeld>(d, v));
   } else if constexpr (kType == DType::kHiFloat8) {
     return hn::DemoteTo(elements, ToHiFloat8Bits(d, v));
   } else {
@@ -294,7 +342,7 @@ HWY_INLINE void StoreVec(D d, hn::Vec<D> v, void* address) {
   hn::StoreU(ToElements<kType, kSaturate>(d, v), ElementTag<kType, D>(), static_cast<Element<kType>*>(address));
 }
 
-template <InputRounding kRounding, bool kSaturate, bool kPassing = false, class D>
+template <InputRounding kRounding, bool kSaturate, Held kHeld = Held::kAll, class D>
 HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kNone) return v;
   const PatternTag<D> di;
@@ -316,8 +364,8 @@ HWY_INLINE hn::Vec<D> RoundVec(D d, hn::Vec<D> v) {
   if constexpr (kRounding == InputRounding::kBFloat16) {
     return hn::BitCast(d, hn::And(ToBFloat16Bits(d, v), hn::Set(di, static_cast<int32_t>(0xFFFF0000u))));
   }
-  if constexpr (kRounding == InputRounding::kHfloat32x11) return ToHfloat32<11, kPassing>(d, v);
-  if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10, kPassing>(d, v);
+  if constexpr (kRounding == InputRounding::kHfloat32x11) return ToHfloat32<11, kHeld>(d, v);
+  if constexpr (kRounding == InputRounding::kHfloat32x10) return ToHfloat32<10, kHeld>(d, v);
 }
 
 // One number of any alignment, which Highway wants aligned where it is a float.

@@ -14,8 +14,8 @@
 #include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/doubled-inl.h"
-#include "kernels/joint_planes/edged-inl.h"
 #include "kernels/joint_planes/folded-inl.h"
+#include "kernels/joint_planes/narrow-inl.h"
 #include "kernels/joint_planes/pairs-inl.h"
 #include "kernels/joint_planes/rolling-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
@@ -131,7 +131,7 @@ const JointKernels& JointPlanesOfTarget() {
       kernels.tails = kJointTails;
       kernels.shifts = kJointShifts;
       FillJointPairs<kForm, kJointHalf<kForm> ? kMostHalfPairRows : kMostJointPairRows>(&kernels);
-      FillJointEdged<kForm>(&kernels);
+      FillJointNarrow<kForm>(&kernels);
       FillJointDoubled<kForm>(&kernels);
       FillJointFolded<kForm>(&kernels);
       FillJointRolling<kForm>(&kernels);

@@ -43,7 +43,7 @@ struct JointRows {
 // fused multiply-add each, where the instruction set has it, to 0 or what was `before`. Of the last vector of each row
 // only `last_lanes` are read of x, zeros instead of the others, and stored of results, unless that is 0.
 struct JointCall {
-  JointRows<const char> g;  // FP32, but of the form's type for edged kernels
+  JointRows<const char> g;  // FP32, but of the form's type for kernels that find its edges
   JointRows<const char> x;
   JointRows<const float> before;
   JointRows<char> result;
@@ -55,8 +55,8 @@ struct JointCall {
   int64_t sums_plane, sums_row, sums_column;
   JointAhead ahead[3];  // the last one's is written
   int64_t distance;     // of what is asked for, in planes
-  bool above, below;    // for edged kernels: whether g has a row before the first, behind the last
-  float* bias;          // likewise, a float for each plane; or nullptr
+  bool above, below;    // for narrow kernels: whether g has a row before the first, behind the last
+  float* bias;          // for those that find g's edges, a float for each plane; or nullptr
   bool streamed;        // results are written past the caches
   bool adds;            // to FP32 results, which are not `streamed`, instead of to 0, where there is no `before`
   bool even_rows, even_columns;  // for doubled kernels: meet most of the kernel's; or else odd ones
@@ -84,25 +84,22 @@ using JointFn = void (*)(const JointCall& call);
 
 // A rolling kernel serves as many rows as columns over a g of the form's type, without zeros around it, which it
 // rounds as the form says. A plane's taps follow one another, and so do their sums. There is no `before`. One that
-// gives data adds the sum of what g was before, from the row g_counted on, to bias[n]; terms of a row's last result,
-// where there is an odd number of `vectors`, are added in two sums, of even and of odd s.
+// gives data, or is listed beside one that gives both, adds the sum of what g was before, from the row g_counted on, to
+// bias[n]. Of one that gives data alone, terms of a row's last result, where there is an odd number of `vectors`, are
+// added in two sums, of even and of odd s.
 
 // Where they are `streamed` (kernels/streams.h), results are FP32 and begin with a line. A kernel of pairs has rows of
 // whole lines, a doubled one likewise, or rows that follow one another, no more than kMostGatheredFloats in a plane,
-// that together are whole lines. An edged kernel has rows that follow one another, of no more than
-// kMostStreamedColumns, of which kJointEdgedRows are whole lines; the last rows, if they are fewer, are written as
-// ever.
+// that together are whole lines; a rolling one has such rows. A narrow kernel has rows that follow one another, of
+// which kJointNarrowRows are whole lines; the last rows, if they are fewer, are written as ever.
 
-// An edged kernel serves three rows and columns over a g of no more rows and columns than x, without zeros around it:
-// it looks for the edges itself. g has the type of the form that the kernel was asked for, and is not rounded. The
-// middle row and column meet a position's own gradient, and what is not there is 0:
-//   g(n, y, v, r, s) = g.first[n*g.plane + (y + 1 - r)*g.row + v*lanes + 1 - s].
-// bias[n] gets the sum of g over the plane's positions added, unless the form is one that is rounded when it is read.
-// last_lanes is that of whole vectors too, and there is no `before`. With `below` the rows are a multiple of
-// kJointEdgedRows; with neither `above` nor `below` there are more than these.
-//
-// A narrow kernel is an edged one for rows of one vector. It reads a row of g once, rounds it as the form says, and
-// gives bias[n] the sum of what it was before.
+// A narrow kernel serves three rows and columns over rows of one vector of a g of no more rows and columns than x,
+// without zeros around it. g has the type of the form that the kernel was asked for, which it rounds as the form says.
+// The middle row and column meet a position's own gradient, and what is not there is 0:
+//   g(n, y, v, r, s) = g.first[n*g.plane + (y + 1 - r)*g.row + 1 - s].
+// bias[n] gets the sum of what g was before, over the plane's positions. last_lanes is that of whole vectors too, and
+// there is no `before`. With `below` the rows are a multiple of kJointNarrowRows; with neither `above` nor `below`
+// there are more than these.
 //
 // A folded kernel is a narrow one of as many rows as columns, an odd number from 3 on, whose middle ones meet a
 // position's own gradient, over planes of no more than kMostFoldedColumns and of kMostFoldedRows, or one less, of which
@@ -110,9 +107,9 @@ using JointFn = void (*)(const JointCall& call);
 //   g(n, y, v, r, s) = g.first[n*g.plane + (y + rows / 2 - r)*g.row + columns / 2 - s].
 // It gives whole planes, whose rows lie equally far apart in all tensors; a plane's taps follow one another, and so do
 // their sums. It asks for memory with every second row.
-inline constexpr int kJointEdgedRows = 4;
+inline constexpr int kJointNarrowRows = 4;
 inline constexpr int kMostFoldedRows = 8, kMostFoldedColumns = 8;
-inline constexpr int kMostStreamedColumns = 256, kMostGatheredFloats = 4096;
+inline constexpr int kMostGatheredFloats = 4096;
 
 inline constexpr int kMostJointRows = 7;
 inline constexpr int kMostJointColumns = 12;
@@ -141,10 +138,7 @@ struct JointKernels {
   // the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
 
-  // By JointResults; nullptr likewise.
-  JointFn edged[3];
-
-  // By JointResults; nullptr where lanes cannot be moved so cheaply.
+  // By JointResults; nullptr where lanes cannot be moved from place to place.
   JointFn narrow[3];
 
   // By JointResults and rows; nullptr likewise.
@@ -153,7 +147,8 @@ struct JointKernels {
   // By JointResults and rows; nullptr where there are no tails or too few registers, and for both at once of five.
   JointFn doubled[3][kMostJointRows + 1];
 
-  // By JointResults and rows; nullptr where lanes cannot be moved or registers are few, and for both at once.
+  // By JointResults and rows; nullptr where lanes cannot be moved or registers are few, and for both at once of more
+  // than three.
   JointFn rolling[3][kMostJointRows + 1];
 };
 

@@ -14,7 +14,7 @@
 
 #include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
-#include "kernels/joint_planes/edged-inl.h"
+#include "kernels/joint_planes/seen-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
 #include "kernels/streams.h"
 
@@ -163,7 +163,7 @@ void JointDoubledRows(const JointCall& call) {
   const cv::ElementTag<TypeOf(kForm), JointTag> elements;
   constexpr int64_t kLineBytes = 64, kBytes = static_cast<int64_t>(sizeof(Element));
   const auto round = [&](JointVec v)
-                         CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false, kFull>(d, v); };
+                         CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false, JointHeld(kFull)>(d, v); };
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
   // Steps take two rows of x and load one of g. Of a plane padded by half the kernel none has one of x only: others are
   // a row late, and there is a step more.

@@ -12,7 +12,7 @@
 
 #include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
-#include "kernels/joint_planes/edged-inl.h"
+#include "kernels/joint_planes/seen-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -47,7 +47,7 @@ class JointFold {
   }
   template <int kFold>
   HWY_INLINE void Store(JointVec v, Element* plane) const {
-    const auto elements = cv::ToElements<TypeOf(kForm), false, true>(JointTag(), v);
+    const auto elements = cv::ToElements<TypeOf(kForm), false, cv::Held::kNone>(JointTag(), v);
     hn::BlendedStore(elements, low_, kElements, plane + 2 * kFold * row_);
     hn::BlendedStore(elements, High(kFold), kElements, plane + (2 * kFold + 1) * row_ - kJointHalfLanes);
   }
@@ -110,8 +110,9 @@ void JointFoldedPlanes(const JointCall& call) {
     JointEach<kJointFolds>([&](auto i) CANOPY_JOINT_LAMBDA {
       gradient[i] = fold.template Load<i>(g);
       bias = hn::Add(bias, gradient[i]);
-      gradient[i] = cv::RoundVec<RoundingOf(kForm), false, true>(d, gradient[i]);
-      if constexpr (kWeights) source[i] = cv::RoundVec<RoundingOf(kForm), false, true>(d, fold.template Load<i>(x));
+      gradient[i] = cv::RoundVec<RoundingOf(kForm), false, cv::Held::kNone>(d, gradient[i]);
+      if constexpr (kWeights)
+        source[i] = cv::RoundVec<RoundingOf(kForm), false, cv::Held::kNone>(d, fold.template Load<i>(x));
       result[i] = kAdds ? fold.template Load<i>(to) : hn::Zero(d);
     });
     JointEach<kSize>([&](auto column) CANOPY_JOINT_LAMBDA {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled once per target: kernels of one gradient that take each row of g once, for all rows that meet it. What moves
+// Compiled once per target: kernels that take each row of g once, for all rows that meet it. What moves
 // lanes takes as long as what multiplies, and so rows of g are moved once for each column instead of once for each tap,
 // or, where a room without edges is worth its copies, loaded from there.
 #if defined(CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -15,7 +15,7 @@
 
 #include "kernels/ask.h"
 #include "kernels/joint_planes/contract.h"
-#include "kernels/joint_planes/edged-inl.h"
+#include "kernels/joint_planes/seen-inl.h"
 #include "kernels/joint_planes/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -89,10 +89,36 @@ class JointAsking {
   const char* at_[3];
 };
 
+// Where a plane's results go: to where they stay, or, where they are `streamed`, to a room that they leave together.
+template <Form kForm, bool kMayStream>
+class JointResultRows {
+ public:
+  using Element = cv::FormElement<kForm>;
+
+  HWY_INLINE explicit JointResultRows(const JointCall& call) : call_(call) {}
+
+  HWY_INLINE Element* Of(int64_t n) {
+    if (kStreams && call_.streamed) return reinterpret_cast<Element*>(complete_);
+    return reinterpret_cast<Element*>(call_.result.first + n * call_.result.plane);
+  }
+  HWY_INLINE void Leave(int64_t n) const {
+    if (!kStreams || !call_.streamed) return;
+    float* to = reinterpret_cast<float*>(call_.result.first + n * call_.result.plane);
+    JointStreamLines(complete_, call_.rows * call_.result.row / static_cast<int64_t>(sizeof(float)), to);
+  }
+
+ private:
+  static constexpr bool kStreams = kMayStream && !kJointHalf<kForm>;
+
+  const JointCall& call_;
+  HWY_ALIGN float complete_[kStreams ? kMostGatheredFloats : 1];
+};
+
 // kVectors that lie side by side, in all rows, with the sum of what `bias` counts added to it. There are two chains of
 // sums, for each waits for its last term: of two vectors, or of one vector's even and odd kernel columns.
 template <Form kForm, int kSize, bool kAdds, int kVectors>
-HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, JointAsking* ahead, JointVec* bias) {
+HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::FormElement<kForm>* to,
+                              JointAsking* ahead, JointVec* bias) {
   using Element = cv::FormElement<kForm>;
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
@@ -103,7 +129,7 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, Joint
   const JointRowOfG<kForm> first(call, v), last(call, v + kVectors - 1);
   const Element* g =
       reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + (1 - kSize) * g_row;
-  Element* to = reinterpret_cast<Element*>(call.result.first + n * call.result.plane) + v * kJointLanes;
+  to += v * kJointLanes;
   // As many taps as there are registers are kept; the others are read as they are multiplied.
   constexpr int kHeld = 25 - 2 * kSize - 3 * kVectors, kLoaded = kSize * kSize - kHeld;
   JointVec held[kHeld + 1];
@@ -122,8 +148,9 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, Joint
         JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA { *bias = hn::Add(*bias, line[i + 1]); });
         if (first.first()) *bias = hn::Add(*bias, line[0]);
       }
-      JointEach<kVectors + 1>(
-          [&](auto i) CANOPY_JOINT_LAMBDA { line[i] = cv::RoundVec<RoundingOf(kForm), false, true>(d, line[i]); });
+      JointEach<kVectors + 1>([&](auto i) CANOPY_JOINT_LAMBDA {
+        line[i] = cv::RoundVec<RoundingOf(kForm), false, cv::Held::kNone>(d, line[i]);
+      });
       JointEach<kSize>([&](auto column) CANOPY_JOINT_LAMBDA {
         JointVec shift[kVectors];
         JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA { shift[i] = JointShifted<column>(line[i + 1], line[i]); });
@@ -162,12 +189,15 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, Joint
 template <Form kForm, int kSize, bool kAdds>
 void JointRollingData(const JointCall& call) {
   const JointTag d;
+  JointResultRows<kForm, !kAdds> results(call);
   for (int64_t n = 0; n < call.planes; ++n) {
     JointVec bias = hn::Zero(d);
     JointAsking ahead(call, n);
+    auto* const to = results.Of(n);
     int64_t v = 0;
-    for (; v + 2 <= call.vectors; v += 2) JointRollData<kForm, kSize, kAdds, 2>(call, n, v, &ahead, &bias);
-    if (v < call.vectors) JointRollData<kForm, kSize, kAdds, 1>(call, n, v, &ahead, &bias);
+    for (; v + 2 <= call.vectors; v += 2) JointRollData<kForm, kSize, kAdds, 2>(call, n, v, to, &ahead, &bias);
+    if (v < call.vectors) JointRollData<kForm, kSize, kAdds, 1>(call, n, v, to, &ahead, &bias);
+    results.Leave(n);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }
 }
@@ -305,6 +335,105 @@ void JointRollingWeights(const JointCall& call) {
   }
 }
 
+// ---- both ----------------------------------------------------------------------------------------------------------
+
+// Both gradients under three rows and columns, or the weights' alone: registers hold all taps and sums beside the rows
+// of x and of results that a row of g meets.
+template <Form kForm, bool kData, bool kAdds>
+void JointRollingBoth(const JointCall& call) {
+  using Element = cv::FormElement<kForm>;
+  const JointTag d;
+  constexpr int kSize = 3;
+  constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
+  const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
+  // Rows of g that exist and are counted, and that meet nothing but rows that exist: those that need no questions.
+  const int64_t inside = HWY_MAX(0, HWY_MAX(call.g_top, call.g_counted)),
+                outside = HWY_MIN(call.g_bottom, call.rows + 1 - kSize);
+  constexpr cv::Held kHeld = kData ? cv::Held::kHalf : cv::Held::kAll;
+  JointResultRows<kForm, kData && !kAdds> results(call);
+  for (int64_t n = 0; n < call.planes; ++n) {
+    const float* taps = call.taps + n * call.taps_plane;
+    JointVec tap[kSize * kSize], sum[kSize * kSize], bias = hn::Zero(d);
+    JointEach<kSize * kSize>([&](auto t) CANOPY_JOINT_LAMBDA {
+      if constexpr (kData) tap[t] = hn::Set(d, taps[t]);
+      sum[t] = hn::Zero(d);
+    });
+    JointAsking ahead(call, n);
+    for (int64_t v = 0; v < call.vectors; ++v) {
+      const auto lanes = JointColumns<kForm>(call, v);
+      const JointRowOfG<kForm> row(call, v);
+      const Element* g =
+          reinterpret_cast<const Element*>(call.g.first + n * call.g.plane) + v * kJointLanes + (1 - kSize) * g_row;
+      const Element* x = reinterpret_cast<const Element*>(call.x.first + n * call.x.plane) + v * kJointLanes;
+      Element* to = results.Of(n) + v * kJointLanes;
+      JointVec source[kSize], result[kSize];
+      JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA { source[r] = result[r] = hn::Zero(d); });
+      // Row y of g. The rows that it meets are the ones from `first` on, in turn.
+      const auto add_row = [&](auto known, auto first, int64_t y) CANOPY_JOINT_LAMBDA {
+        constexpr bool kKnown = known;
+        constexpr int kFirst = first, kLast = (kFirst + kSize - 1) % kSize;
+        source[kLast] = result[kLast] = hn::Zero(d);
+        if (kKnown || y + kSize <= call.rows) {
+          source[kLast] = cv::RoundVec<RoundingOf(kForm), false, kHeld>(d, JointOnce(JointLoadSeen<kForm>(lanes, x)));
+          x += x_row;
+        }
+        if (kKnown || (y >= call.g_top && y < call.g_bottom)) {
+          JointVec here = row.Here(g), before = row.Before(g);
+          if (kKnown || y >= call.g_counted) {
+            bias = hn::Add(bias, here);
+            if (row.first()) bias = hn::Add(bias, before);
+          }
+          here = cv::RoundVec<RoundingOf(kForm), false, kHeld>(d, here);
+          before = cv::RoundVec<RoundingOf(kForm), false, kHeld>(d, before);
+          JointEach<kSize>([&](auto s) CANOPY_JOINT_LAMBDA {
+            const JointVec shift = JointShifted<s>(here, before);
+            JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA {
+              constexpr int kRow = (kFirst + r) % kSize, kTap = r * kSize + s;
+              constexpr bool kNew = r == kSize - 1 && s == 0;  // 0 would take a register
+              if constexpr (kData && kNew) result[kRow] = hn::Mul(tap[kTap], shift);
+              if constexpr (kData && !kNew) result[kRow] = hn::MulAdd(tap[kTap], shift, result[kRow]);
+              sum[kTap] = hn::MulAdd(source[kRow], shift, sum[kTap]);
+            });
+          });
+        }
+        g += g_row;
+        if (kKnown || y >= 0) {
+          ahead.template Ask<kData>();
+          if constexpr (kData) {
+            if constexpr (kAdds) result[kFirst] = hn::Add(result[kFirst], JointLoadSeen<kForm>(lanes, to));
+            JointStoreSeen<kForm, true>(result[kFirst], lanes, to);
+            to += to_row;
+          }
+        }
+      };
+      for (int64_t y = 1 - kSize; y < call.rows;) {
+        if (y >= inside && y + kSize <= outside) {
+          JointEach<kSize>([&](auto i) CANOPY_JOINT_LAMBDA { add_row(std::true_type(), i, y + i); });
+          y += kSize;
+        } else {
+          add_row(std::false_type(), std::integral_constant<int, 0>(), y++);
+          JointEach<kSize - 1>([&](auto r) CANOPY_JOINT_LAMBDA {
+            source[r] = source[r + 1];
+            result[r] = result[r + 1];
+          });
+        }
+      }
+    }
+    results.Leave(n);
+    float* sums = call.sums + n * call.sums_plane;
+    JointEach<kSize * kSize>([&](auto t) CANOPY_JOINT_LAMBDA { JointAddTo(sums + t * kJointLanes, sum[t]); });
+    if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
+  }
+}
+
+template <Form kForm>
+void JointRollingBothPlanes(const JointCall& call) {
+  if constexpr (!kJointHalf<kForm>) {
+    if (call.adds) return JointRollingBoth<kForm, true, true>(call);
+  }
+  JointRollingBoth<kForm, true, false>(call);
+}
+
 template <Form kForm, int kSize>
 void JointRollingDataPlanes(const JointCall& call) {
   if constexpr (!kJointHalf<kForm>) {
@@ -326,6 +455,9 @@ void FillJointRollingSize(JointKernels* kernels) {
 template <Form kForm>
 void FillJointRolling(JointKernels* kernels) {
   if constexpr (CANOPY_VECTOR_REGISTERS >= 32 && kJointShifts) {
+    kernels->rolling[kJointBoth][3] = &JointRollingBothPlanes<kForm>;
+    kernels->rolling[kJointData][3] = &JointRollingDataPlanes<kForm, 3>;
+    kernels->rolling[kJointWeights][3] = &JointRollingBoth<kForm, false, false>;
     FillJointRollingSize<kForm, 5>(kernels);
     FillJointRollingSize<kForm, 7>(kernels);
   }

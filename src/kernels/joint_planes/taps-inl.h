@@ -58,6 +58,9 @@ HWY_INLINE void JointAsk(const void* at) {
   if constexpr (!kWrites) Ask(at);
 }
 
+// Of numbers for conversions, where registers are `full`.
+constexpr cv::Held JointHeld(bool full) { return full ? cv::Held::kNone : cv::Held::kAll; }
+
 template <Form kForm>
 inline constexpr bool kJointHalf = sizeof(cv::FormElement<kForm>) == 2;
 
@@ -72,13 +75,13 @@ HWY_INLINE JointVec JointLoad(Last last, const cv::FormElement<kForm>* from, int
   } else {
     loaded = cv::LoadVec<TypeOf(kForm)>(d, from);
   }
-  return cv::RoundVec<RoundingOf(kForm), false, kFull>(d, JointOnce(loaded));
+  return cv::RoundVec<RoundingOf(kForm), false, JointHeld(kFull)>(d, JointOnce(loaded));
 }
 
 template <Form kForm, bool kFull, class Last>
 HWY_INLINE void JointStore(Last last, JointVec v, cv::FormElement<kForm>* to, int64_t count) {
   const cv::ElementTag<TypeOf(kForm), JointTag> d;
-  const auto elements = cv::ToElements<TypeOf(kForm), false, kFull>(JointTag(), v);
+  const auto elements = cv::ToElements<TypeOf(kForm), false, JointHeld(kFull)>(JointTag(), v);
   if constexpr (last) {
     cv::StoreFirst(elements, d, to, static_cast<size_t>(count));
   } else {

@@ -118,7 +118,7 @@ void SumRows(const RowSumsCall& call) {
         if (kEdge == Edge::kRowsAndLanes && (i < row_begin || i >= row_end)) continue;
         const RowVec loaded = kEdge == Edge::kNone ? cv::LoadVec<TypeOf(kForm)>(d, at) : lanes.Load(at);
         std::atomic_signal_fence(std::memory_order_seq_cst);  // or GCC loads it again for each tap
-        const RowVec x = cv::RoundVec<RoundingOf(kForm), false, true>(d, loaded);
+        const RowVec x = cv::RoundVec<RoundingOf(kForm), false, cv::Held::kNone>(d, loaded);
 #pragma GCC unroll 3
         for (int t = 0; t < kTaps; ++t) {
 #pragma GCC unroll 4

@@ -7,7 +7,6 @@
 
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
-#include "kernels/streams.h"
 #include "tests/kernels/elements.h"
 #include "tests/kernels/joint_planes/fixture.h"
 
@@ -80,14 +79,13 @@ class JointPlanesTest : public JointPlanesFixture {
   }
 
   // Planes of `height` rows of `width`, the rows from `first` to `end` of which are asked for.
-  void CheckEdged(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
-                  bool adds, bool narrow) const {
+  void CheckNarrow(convert::Form form, JointResults what, int64_t height, int64_t width, int64_t first, int64_t end,
+                   bool adds) const {
     const Shape shape{form, what, 3, 3, 2, end - first, (width + lanes_ - 1) / lanes_, false, false};
-    SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", narrow " + std::to_string(narrow) + ", width " +
-                 std::to_string(width) + ", from row " + std::to_string(first) + " of " + std::to_string(height));
+    SCOPED_TRACE(shape.Text() + ", adds " + std::to_string(adds) + ", width " + std::to_string(width) + ", from row " +
+                 std::to_string(first) + " of " + std::to_string(height));
     const bool rounds = RoundingOf(form) != numerics::InputRounding::kNone;
-    const convert::Form stored = rounds ? convert::Form::kFloat32 : form;
-    const Elements unrounded(stored, g_), gradient(narrow ? form : stored, g_), x(form, x_);
+    const Elements unrounded(rounds ? convert::Form::kFloat32 : form, g_), gradient(form, g_), x(form, x_);
     Elements result(form, std::vector<float>(kResults, -5));
     std::vector<float> sums = OnesOf(shape), bias(2, 1);
     JointCall call = CallOf(shape, x, &result, sums.data());
@@ -97,7 +95,7 @@ class JointPlanesTest : public JointPlanesFixture {
     call.below = end < height;
     call.bias = bias.data();
     call.adds = adds;
-    (narrow ? JointPlanes(form).narrow : JointPlanes(form).edged)[what](call);
+    JointPlanes(form).narrow[what](call);
     std::vector<double> expected(kResults, -5), expected_sums(sums.size(), 1);
     std::vector<double> expected_bias(2, 1);
     for (int64_t i = 0; i < call.planes * (end - first) * width; ++i) {
@@ -115,7 +113,7 @@ class JointPlanesTest : public JointPlanesFixture {
               x.Read(kFirstX + n * kXPlane + y * x_row() + w) * met;
         }
       }
-      if (narrow || !rounds) expected_bias[n] += unrounded.Read(kFirstG + n * kGPlane + y * g_row() + w);
+      expected_bias[n] += unrounded.Read(kFirstG + n * kGPlane + y * g_row() + w);
       if (what != kJointWeights) expected[kFirstResult + n * kResultPlane + y * result_row() + w] = sum;
     }
     ExpectResults(form, result, expected);
@@ -124,38 +122,16 @@ class JointPlanesTest : public JointPlanesFixture {
   }
 
   // Every number of rows left over, at all places of a plane.
-  void CheckEdgedHeights(convert::Form form, JointResults what, int64_t width, bool narrow) const {
+  void CheckNarrowHeights(convert::Form form, JointResults what, int64_t width) const {
     const bool adds = TypeOf(form) == numerics::DType::kFloat32 && what != kJointWeights;
     for (const int64_t height : {5, 6, 7, 8, 9, 14}) {
-      CheckEdged(form, what, height, width, 0, height, false, narrow);
-      CheckEdged(form, what, height, width, 0, kJointEdgedRows, false, narrow);
-      CheckEdged(form, what, height, width, kJointEdgedRows, height, false, narrow);
-      if (adds) CheckEdged(form, what, height, width, 0, height, true, narrow);
+      CheckNarrow(form, what, height, width, 0, height, false);
+      CheckNarrow(form, what, height, width, 0, kJointNarrowRows, false);
+      CheckNarrow(form, what, height, width, kJointNarrowRows, height, false);
+      if (adds) CheckNarrow(form, what, height, width, 0, height, true);
       if (HasFatalFailure()) return;
     }
-    CheckEdged(form, what, 14, width, kJointEdgedRows, 3 * kJointEdgedRows, false, narrow);
-  }
-
-  // Results whose rows begin `row` floats apart, written past the caches and not: the same bits, and no others.
-  void CheckStreamed(const Shape& shape, JointFn kernel, int last_lanes, int64_t row) const {
-    SCOPED_TRACE(shape.Text() + ", last " + std::to_string(last_lanes) + ", row " + std::to_string(row));
-    constexpr int64_t kLine = 16, kBytes = sizeof(float);
-    const Elements x(shape.form, x_);
-    std::vector<float> results[2];
-    for (const bool streamed : {false, true}) {
-      std::vector<float> memory(kResults + kLine, -5), sums = OnesOf(shape);
-      const int64_t front = kLine - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) / kBytes) % kLine;
-      Elements elsewhere(shape.form, memory);
-      JointCall call = CallOf(shape, x, &elsewhere, sums.data());
-      call.result = {reinterpret_cast<char*>(memory.data() + front), 100 * kLine * kBytes, row * kBytes};
-      call.last_lanes = last_lanes;
-      call.streamed = streamed;
-      kernel(call);
-      FinishStreams();
-      results[streamed].assign(memory.begin() + front, memory.begin() + front + kResults);
-    }
-    EXPECT_EQ(results[0], results[1]);
-    EXPECT_NE(results[1][0], -5);
+    CheckNarrow(form, what, 14, width, kJointNarrowRows, 3 * kJointNarrowRows, false);
   }
 };
 
@@ -206,29 +182,12 @@ TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
 }
 
 // What lies around the output's gradient is not 0 here.
-TEST_P(JointPlanesTest, EdgedGiveWhatTheFormulaSaysAndTouchNothingElse) {
-  if (kernels_.edged[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
-  for (const convert::Form form : kReadForms) {
-    for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
-      if (what == kJointData && RoundingOf(form) != numerics::InputRounding::kNone) {
-        EXPECT_EQ(JointPlanes(form).edged[what], nullptr) << "data alone is not rounded";
-        continue;
-      }
-      ASSERT_NE(JointPlanes(form).edged[what], nullptr);
-      for (const int64_t width : {1, 2, lanes_ - 1, lanes_, lanes_ + 1, 3 * lanes_}) {
-        CheckEdgedHeights(form, what, width, false);
-        if (HasFatalFailure()) return;
-      }
-    }
-  }
-}
-
-TEST_P(JointPlanesTest, NarrowRoundWhatTheyReadAndSumWhatItWas) {
+TEST_P(JointPlanesTest, NarrowGiveWhatTheFormulaSaysAndTouchNothingElse) {
   if (kernels_.narrow[kJointBoth] == nullptr) GTEST_SKIP() << "they need lanes that move";
   for (const convert::Form form : kReadForms) {
     for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
       for (const int64_t width : {1, 2, lanes_ - 1, lanes_}) {
-        CheckEdgedHeights(form, what, width, true);
+        CheckNarrowHeights(form, what, width);
         if (HasFatalFailure()) return;
       }
     }
@@ -236,14 +195,12 @@ TEST_P(JointPlanesTest, NarrowRoundWhatTheyReadAndSumWhatItWas) {
 }
 
 TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
-  if (kernels_.edged[kJointBoth] == nullptr) GTEST_SKIP() << "they need masks and 32 registers";
+  if (kernels_.narrow[kJointBoth] == nullptr) GTEST_SKIP() << "they need lanes that move";
   for (const JointResults what : {kJointBoth, kJointData}) {
-    for (const int width : {4, 2 * lanes_ - 4, 2 * lanes_}) {  // four rows are whole lines
+    for (const int width : {4, lanes_ - 4, lanes_}) {  // four rows are whole lines
       for (const int64_t height : {5, 8, 14}) {
-        const int vectors = (width + lanes_ - 1) / lanes_;
-        const bool narrow = vectors == 1 && kernels_.narrow[what] != nullptr;
-        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, vectors, false, false},
-                      (narrow ? kernels_.narrow : kernels_.edged)[what], width - (vectors - 1) * lanes_, width);
+        CheckStreamed({convert::Form::kFloat32, what, 3, 3, 2, height, 1, false, false}, kernels_.narrow[what], width,
+                      [&](JointCall* call) { call->last_lanes = width; });
       }
     }
     for (const int width : {16, 32, 48}) {
@@ -251,7 +208,8 @@ TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
       for (const convert::Form form : {convert::Form::kFloat32, convert::Form::kHfloat32x11}) {
         const JointFn kernel = JointPlanes(form).pairs[what][2][true];
         if (kernel == nullptr) continue;  // data alone is not rounded
-        CheckStreamed({form, what, 2, 3, 2, 5, vectors, false, false}, kernel, width % floats, 64);
+        CheckStreamed({form, what, 2, 3, 2, 5, vectors, false, false}, kernel, 64,
+                      [&](JointCall* call) { call->last_lanes = width % floats; });
       }
     }
   }

@@ -5,11 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "kernels/dispatch.h"
 #include "kernels/joint_planes/contract.h"
+#include "kernels/streams.h"
 #include "tests/kernels/elements.h"
 #include "tests/kernels/random_floats.h"
 
@@ -77,6 +80,30 @@ class JointPlanesFixture : public testing::TestWithParam<int64_t> {
   static void ExpectResults(convert::Form form, const Elements& result, const std::vector<double>& expected) {
     const double tolerance = TypeOf(form) == numerics::DType::kFloat32 ? 1e-5 : 0.04;
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(result[i], expected[i], tolerance) << "at " << i;
+  }
+
+  // Results whose rows begin `row` floats apart, written past the caches and not: the same bits, and no others.
+  // `finish` completes a call.
+  void CheckStreamed(const Shape& shape, JointFn kernel, int64_t row,
+                     const std::function<void(JointCall*)>& finish) const {
+    SCOPED_TRACE(shape.Text() + ", row " + std::to_string(row));
+    constexpr int64_t kLine = 16, kBytes = sizeof(float);
+    const Elements x(shape.form, x_);
+    std::vector<float> results[2];
+    for (const bool streamed : {false, true}) {
+      std::vector<float> memory(kResults + kLine, -5), sums = OnesOf(shape);
+      const int64_t front = kLine - static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) / kBytes) % kLine;
+      Elements elsewhere(shape.form, memory);
+      JointCall call = CallOf(shape, x, &elsewhere, sums.data());
+      call.result = {reinterpret_cast<char*>(memory.data() + front), 100 * kLine * kBytes, row * kBytes};
+      finish(&call);
+      call.streamed = streamed;
+      kernel(call);
+      FinishStreams();
+      results[streamed].assign(memory.begin() + front, memory.begin() + front + kResults);
+    }
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_NE(results[1][0], -5);
   }
 
   static constexpr int64_t kFirstG = 1500, kGPlane = 1300, kFirstX = 3, kXPlane = 1200, kFirstResult = 1,

@@ -60,14 +60,15 @@ class JointRollingTest : public JointPlanesFixture {
         if (!rows.Has(y - r) || !columns.Has(w - s)) continue;
         const double g = gradient.Read(kFirstG + n * kGPlane + (y - r) * g_row() + w - s);
         sum += call.taps[n * call.taps_plane + r * call.taps_row + s * call.taps_column] * g;
-        if (what == kJointWeights) {
+        if (what != kJointData) {
           expected_sums[n * call.sums_plane + t * lanes_ + w % lanes_] +=
               x.Read(kFirstX + n * kXPlane + y * x_row() + w) * g;
         }
       }
-      if (what == kJointData) expected[kFirstResult + n * kResultPlane + y * result_row() + w] = sum;
+      if (what != kJointWeights) expected[kFirstResult + n * kResultPlane + y * result_row() + w] = sum;
     }
-    for (int64_t n = 0; n < call.planes && what == kJointData; ++n) {
+    const bool sums_bias = what == kJointData || JointPlanes(form).rolling[kJointBoth][shape.rows] != nullptr;
+    for (int64_t n = 0; n < call.planes && sums_bias; ++n) {
       for (int64_t p = std::max(rows.begin, counted); p < std::min(rows.end, height); ++p) {
         for (int64_t q = columns.begin; q < columns.end; ++q) {
           expected_bias[n] += unrounded.Read(kFirstG + n * kGPlane + p * g_row() + q);
@@ -97,7 +98,7 @@ TEST_P(JointRollingTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
             Check(shape, width, exist, {-2, width - 2}, -around, false);
             Check(shape, width, exist, {-around, width}, 0, false);
             Check(shape, width, exist, {0, std::max<int64_t>(1, width - around)}, 2, false);
-            if (what == kJointData && TypeOf(form) == numerics::DType::kFloat32) {
+            if (what != kJointWeights && TypeOf(form) == numerics::DType::kFloat32) {
               Check(shape, width, exist, {-2, width - 2}, -around, true);
             }
             if (HasFatalFailure()) return;
@@ -106,7 +107,30 @@ TEST_P(JointRollingTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
       }
     }
   }
-  EXPECT_EQ(served, 4 * static_cast<int>(std::size(kReadForms)));  // 5x5 and 7x7, both gradients
+  EXPECT_EQ(served, 7 * static_cast<int>(std::size(kReadForms)));  // 5x5 and 7x7, one gradient each, and all of 3x3
+}
+
+// Whole lines together, and rows that are none.
+TEST_P(JointRollingTest, WriteTheSamePastTheCaches) {
+  if (kernels_.rolling[kJointData][3] == nullptr) GTEST_SKIP() << "they need lanes that move, and 32 registers";
+  for (const convert::Form form : {convert::Form::kFloat32, convert::Form::kHfloat32x11}) {
+    for (const JointResults what : {kJointBoth, kJointData}) {
+      for (const int size : {3, 5, 7}) {
+        const JointFn kernel = JointPlanes(form).rolling[what][size];
+        if (kernel == nullptr) continue;
+        for (const int64_t width : {lanes_, lanes_ + 4, 2 * lanes_, 3 * lanes_ - 4}) {
+          const Shape shape{form, what, size, size, 2, 8, base::CeilDiv(width, lanes_), false, false};
+          CheckStreamed(shape, kernel, width, [&](JointCall* call) {
+            SetTapsInOrder(size, size, call);
+            call->last_lanes = static_cast<int>(width % lanes_);
+            call->g_top = call->g_left = -size / 2;
+            call->g_bottom = 8 - size / 2;
+            call->g_right = width - size / 2;
+          });
+        }
+      }
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, JointRollingTest, testing::ValuesIn(MachineTargets()),
