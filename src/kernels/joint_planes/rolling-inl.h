@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled once per target: kernels that take each row of g once, for all rows that meet it. What moves lanes takes as
-// long as what multiplies, and so rows of g are moved once for each column instead of once for each tap, or, where a room
-// without edges is worth its copies, loaded from there.
+// long as what multiplies, and so rows of g are moved once for each column instead of once for each tap, or, where a
+// room without edges is worth its copies, loaded from there.
 #if defined(CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_
 #undef CANOPY_KERNELS_JOINT_PLANES_ROLLING_INL_H_
