@@ -178,15 +178,11 @@ void JointDoubledRows(const JointCall& call) {
   // Rows of g between those that are doubled anew: more would read memory out of its order.
   const int64_t height = columns <= 4 * kJointLanes ? call.rows + 1 : 32;
   HWY_ALIGN float in_memory[HWY_MAX(kInMemory * kJointLanes, 1)];
-  // Results whose rows are not whole lines leave together.
-  constexpr bool kGathers = kData && !kJointHalf<kForm> && kResults == kJointStored;
-  const bool gathers = kGathers && call.streamed;
-  HWY_ALIGN float complete[kGathers ? kMostGatheredFloats : 1];
+  JointResultRows<kForm, kData && kResults == kJointStored> results(call);
   for (int64_t n = 0; n < call.planes; ++n) {
     JointDoubledTaps<kSize, kData, kWeights, kInMemory> taps(call, n, in_memory);
     JointVec bias = hn::Zero(d);
-    Element* const results = reinterpret_cast<Element*>(call.result.first + n * call.result.plane);
-    Element* const written = gathers ? reinterpret_cast<Element*>(complete) : results;
+    Element* const written = results.Of(n);
     // What is asked for before row 0 comes twice.
     const char* ahead[3];
     for (int t = 0; t < 3; ++t) ahead[t] = call.ahead[t].Of(n, call.distance, call.planes) + first * step[t];
@@ -307,9 +303,7 @@ void JointDoubledRows(const JointCall& call) {
         add_rows(std::integral_constant<int, 1>(), at / 2, y, end);
       }
     }
-    if constexpr (kGathers) {
-      if (gathers) JointStreamLines(complete, x_rows * to_row, results);
-    }
+    results.Leave(n, x_rows);
     if constexpr (kWeights) taps.StoreSums(call, n);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }

@@ -89,31 +89,6 @@ class JointAsking {
   const char* at_[3];
 };
 
-// Where a plane's results go: to where they stay, or, where they are `streamed`, to a room that they leave together.
-template <Form kForm, bool kMayStream>
-class JointResultRows {
- public:
-  using Element = cv::FormElement<kForm>;
-
-  HWY_INLINE explicit JointResultRows(const JointCall& call) : call_(call) {}
-
-  HWY_INLINE Element* Of(int64_t n) {
-    if (kStreams && call_.streamed) return reinterpret_cast<Element*>(complete_);
-    return reinterpret_cast<Element*>(call_.result.first + n * call_.result.plane);
-  }
-  HWY_INLINE void Leave(int64_t n) const {
-    if (!kStreams || !call_.streamed) return;
-    float* to = reinterpret_cast<float*>(call_.result.first + n * call_.result.plane);
-    JointStreamLines(complete_, call_.rows * call_.result.row / static_cast<int64_t>(sizeof(float)), to);
-  }
-
- private:
-  static constexpr bool kStreams = kMayStream && !kJointHalf<kForm>;
-
-  const JointCall& call_;
-  HWY_ALIGN float complete_[kStreams ? kMostGatheredFloats : 1];
-};
-
 // kVectors that lie side by side, in all rows, with the sum of what `bias` counts added to it. There are two chains of
 // sums, for each waits for its last term: of two vectors, or of one vector's even and odd kernel columns.
 template <Form kForm, int kSize, bool kAdds, int kVectors>
@@ -197,7 +172,7 @@ void JointRollingData(const JointCall& call) {
     int64_t v = 0;
     for (; v + 2 <= call.vectors; v += 2) JointRollData<kForm, kSize, kAdds, 2>(call, n, v, to, &ahead, &bias);
     if (v < call.vectors) JointRollData<kForm, kSize, kAdds, 1>(call, n, v, to, &ahead, &bias);
-    results.Leave(n);
+    results.Leave(n, call.rows);
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));
   }
 }
@@ -419,7 +394,7 @@ void JointRollingBoth(const JointCall& call) {
         }
       }
     }
-    results.Leave(n);
+    results.Leave(n, call.rows);
     float* sums = call.sums + n * call.sums_plane;
     JointEach<kSize * kSize>([&](auto t) CANOPY_JOINT_LAMBDA { JointAddTo(sums + t * kJointLanes, sum[t]); });
     if (call.bias != nullptr) call.bias[n] += hn::GetLane(hn::SumOfLanes(d, bias));

@@ -9,6 +9,7 @@
 
 #include <hwy/highway.h>
 
+#include "kernels/joint_planes/contract.h"
 #include "kernels/joint_planes/taps-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -44,6 +45,32 @@ HWY_INLINE void JointStreamLines(const float* HWY_RESTRICT complete, int64_t cou
   const JointTag d;
   for (int64_t i = 0; i < count; i += kJointLanes) hn::Stream(hn::Load(d, complete + i), d, to + i);
 }
+
+// Where a plane's results go: to where they stay, or, where they are `streamed`, to a room that they leave together.
+template <Form kForm, bool kMayStream>
+class JointResultRows {
+ public:
+  using Element = cv::FormElement<kForm>;
+
+  HWY_INLINE explicit JointResultRows(const JointCall& call) : call_(call) {}
+
+  HWY_INLINE Element* Of(int64_t n) {
+    if (kStreams && call_.streamed) return reinterpret_cast<Element*>(complete_);
+    return reinterpret_cast<Element*>(call_.result.first + n * call_.result.plane);
+  }
+  // Of so many rows.
+  HWY_INLINE void Leave(int64_t n, int64_t rows) const {
+    if (!kStreams || !call_.streamed) return;
+    float* to = reinterpret_cast<float*>(call_.result.first + n * call_.result.plane);
+    JointStreamLines(complete_, rows * call_.result.row / static_cast<int64_t>(sizeof(float)), to);
+  }
+
+ private:
+  static constexpr bool kStreams = kMayStream && !kJointHalf<kForm>;
+
+  const JointCall& call_;
+  HWY_ALIGN float complete_[kStreams ? kMostGatheredFloats : 1];
+};
 
 #endif
 
