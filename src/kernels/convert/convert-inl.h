@@ -7,8 +7,9 @@
 //   StoreVecN<dtype, saturate>(d, v, address, count)
 //   LoadFirst(d, from, count), StoreFirst(v, d, to, count)    likewise, of any type, as they are
 //   LoadForm<form>, LoadFormN<form>               a multiplicand in a form of forms.h: LoadVec and RoundVec
-// d is a float tag of any size. Bits as in numerics/rounding.h, also with flush-to-zero and denormals-are-zero on: all
-// arithmetic is on integers, or on normal numbers only. REQUIRES: the thread rounds to nearest.
+// d is a float tag of any size. Bits as in numerics/rounding.h, but that rounding to HFLOAT32 leaves a NaN as it is;
+// also with flush-to-zero and denormals-are-zero on: all arithmetic is on integers, or on normal numbers only.
+// REQUIRES: the thread rounds to nearest.
 #if defined(CANOPY_KERNELS_CONVERT_CONVERT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef CANOPY_KERNELS_CONVERT_CONVERT_INL_H_
 #undef CANOPY_KERNELS_CONVERT_CONVERT_INL_H_
@@ -76,23 +77,21 @@ HWY_INLINE const T* LoadedAnew(const T* from) {
   return from;
 }
 
-// Which of the numbers that a conversion needs in all lanes a loop may hold in registers. One whose registers are full
+// Whether a loop may hold the numbers that a conversion needs in all lanes in registers. One whose registers are full
 // takes them from memory as they are used.
-enum class Held { kAll, kHalf, kNone };
+enum class Held { kAll, kNone };
 
 template <Held kHeld, class DI, int32_t... kNumbers>
 class Numbers {
  public:
   HWY_INLINE Numbers() {
-    if constexpr (kHeld != Held::kAll) memory_ = LoadedAnew(kInMemory.lanes);
+    if constexpr (kHeld == Held::kNone) memory_ = LoadedAnew(kInMemory.lanes);
   }
 
   // REQUIRES: one of kNumbers, unless all are held.
   template <int32_t kNumber>
   HWY_INLINE hn::Vec<DI> Get() const {
     if constexpr (kHeld == Held::kAll) {
-      return hn::Set(DI(), kNumber);
-    } else if constexpr (kHeld == Held::kHalf && IndexOf(kNumber) % 2 == 1) {
       return hn::Set(DI(), kNumber);
     } else {
       return hn::LoadU(DI(), memory_[IndexOf(kNumber)]);
@@ -184,32 +183,6 @@ HWY_INLINE Pattern<D> ToBFloat16Bits(D /*d*/, hn::Vec<D> v) {
   return hn::IfThenElse(hn::RebindMask(di, hn::IsNaN(v)), numbers.template Get<kInf | kQuiet>(), rounded);
 }
 
-#if HWY_TARGET <= HWY_AVX3
-// A response for each class of numbers, four bits each: 2 is the quiet one, 0 leaves what there is.
-inline constexpr int32_t kNaNResponse = 0x22;
-#else
-inline constexpr int32_t kNaNResponse = kQuiet;
-#endif
-
-// `rounded`, but what is not a number in `v` as it was there, made quiet.
-template <class D, class N>
-HWY_INLINE hn::Vec<D> KeepNaN(D d, hn::Vec<D> rounded, hn::Vec<D> v, const N& numbers) {
-  const auto response = numbers.template Get<kNaNResponse>();
-#if HWY_TARGET <= HWY_AVX3
-  if constexpr (hn::MaxLanes(D()) == 16) {
-    return hn::Vec<D>{_mm512_fixupimm_ps(rounded.raw, v.raw, response.raw, 0)};
-  } else if constexpr (hn::MaxLanes(D()) == 8) {
-    return hn::Vec<D>{_mm256_fixupimm_ps(rounded.raw, v.raw, response.raw, 0)};
-  } else {
-    return hn::Vec<D>{_mm_fixupimm_ps(rounded.raw, v.raw, response.raw, 0)};
-  }
-#else
-  const PatternTag<D> di;
-  const auto quiet = hn::Or(hn::BitCast(di, v), response);
-  return hn::IfThenElse(hn::IsNaN(v), hn::BitCast(d, quiet), rounded);
-#endif
-}
-
 // GCC would load what has several uses again for each. Loops whose registers are full it makes worse.
 template <class V>
 HWY_INLINE V LoadedOnce(V v) {
@@ -219,16 +192,24 @@ HWY_INLINE V LoadedOnce(V v) {
   return v;
 }
 
+// A NaN stays as it is, and is made quiet by what multiplies it: the instruction that would do so here takes a
+// multiplier on Zen 5, a comparison and a mask do not.
 template <int kMantissaBits, Held kHeld = Held::kAll, class D>
 HWY_INLINE hn::Vec<D> ToHfloat32(D d, hn::Vec<D> v) {
   const PatternTag<D> di;
   if constexpr (kHeld == Held::kAll) v = LoadedOnce(v);
   constexpr int kDropped = 23 - kMantissaBits;
   constexpr int32_t kKept = -(1 << kDropped);
-  const Numbers<kHeld, PatternTag<D>, kOddBit<kDropped>, kHalfUlp<kDropped>, kNaNResponse, kKept> numbers;
+  const Numbers<kHeld, PatternTag<D>, kOddBit<kDropped>, kHalfUlp<kDropped>, kKept> numbers;
   const auto rounded = AddHalfUlp<kDropped>(hn::BitCast(di, v), numbers);
-  const auto kept = hn::BitCast(di, KeepNaN(d, hn::BitCast(d, rounded), v, numbers));
-  return hn::BitCast(d, hn::And(kept, numbers.template Get<kKept>()));
+  const auto kept = numbers.template Get<kKept>();
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (hn::MaxLanes(D()) == 16) {  // GCC would keep what is masked in an instruction of its own
+    const __mmask16 number = _mm512_cmp_ps_mask(v.raw, v.raw, _CMP_ORD_Q);
+    return hn::BitCast(d, Pattern<D>{_mm512_mask_and_epi32(hn::BitCast(di, v).raw, number, rounded.raw, kept.raw)});
+  }
+#endif
+  return hn::IfThenElse(hn::IsNaN(v), v, hn::BitCast(d, hn::And(rounded, kept)));
 }
 
 template <class D>

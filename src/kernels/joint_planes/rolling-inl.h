@@ -324,7 +324,7 @@ void JointRollingBoth(const JointCall& call) {
   // Rows of g that exist and are counted, and that meet nothing but rows that exist: those that need no questions.
   const int64_t inside = HWY_MAX(0, HWY_MAX(call.g_top, call.g_counted)),
                 outside = HWY_MIN(call.g_bottom, call.rows + 1 - kSize);
-  constexpr cv::Held kHeld = kData ? cv::Held::kHalf : cv::Held::kAll;
+  const auto round = [&](JointVec v) CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false>(d, v); };
   JointResultRows<kForm, kData && !kAdds> results(call);
   for (int64_t n = 0; n < call.planes; ++n) {
     const float* taps = call.taps + n * call.taps_plane;
@@ -343,13 +343,13 @@ void JointRollingBoth(const JointCall& call) {
       Element* to = results.Of(n) + v * kJointLanes;
       JointVec source[kSize], result[kSize];
       JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA { source[r] = result[r] = hn::Zero(d); });
-      // Row y of g. The rows that it meets are the ones from `first` on, in turn.
-      const auto add_row = [&](auto known, auto first, int64_t y) CANOPY_JOINT_LAMBDA {
+      // Row y of g.
+      const auto add_row = [&](auto known, int64_t y) CANOPY_JOINT_LAMBDA {
         constexpr bool kKnown = known;
-        constexpr int kFirst = first, kLast = (kFirst + kSize - 1) % kSize;
+        constexpr int kLast = kSize - 1;
         source[kLast] = result[kLast] = hn::Zero(d);
         if (kKnown || y + kSize <= call.rows) {
-          source[kLast] = cv::RoundVec<RoundingOf(kForm), false, kHeld>(d, JointOnce(JointLoadSeen<kForm>(lanes, x)));
+          source[kLast] = round(JointOnce(JointLoadSeen<kForm>(lanes, x)));
           x += x_row;
         }
         if (kKnown || (y >= call.g_top && y < call.g_bottom)) {
@@ -358,16 +358,16 @@ void JointRollingBoth(const JointCall& call) {
             bias = hn::Add(bias, here);
             if (row.first()) bias = hn::Add(bias, before);
           }
-          here = cv::RoundVec<RoundingOf(kForm), false, kHeld>(d, here);
-          before = cv::RoundVec<RoundingOf(kForm), false, kHeld>(d, before);
+          here = round(here);
+          before = round(before);
           JointEach<kSize>([&](auto s) CANOPY_JOINT_LAMBDA {
             const JointVec shift = JointShifted<s>(here, before);
             JointEach<kSize>([&](auto r) CANOPY_JOINT_LAMBDA {
-              constexpr int kRow = (kFirst + r) % kSize, kTap = r * kSize + s;
+              constexpr int kTap = r * kSize + s;
               constexpr bool kNew = r == kSize - 1 && s == 0;  // 0 would take a register
-              if constexpr (kData && kNew) result[kRow] = hn::Mul(tap[kTap], shift);
-              if constexpr (kData && !kNew) result[kRow] = hn::MulAdd(tap[kTap], shift, result[kRow]);
-              sum[kTap] = hn::MulAdd(source[kRow], shift, sum[kTap]);
+              if constexpr (kData && kNew) result[r] = hn::Mul(tap[kTap], shift);
+              if constexpr (kData && !kNew) result[r] = hn::MulAdd(tap[kTap], shift, result[r]);
+              sum[kTap] = hn::MulAdd(source[r], shift, sum[kTap]);
             });
           });
         }
@@ -375,23 +375,22 @@ void JointRollingBoth(const JointCall& call) {
         if (kKnown || y >= 0) {
           ahead.template Ask<kData>();
           if constexpr (kData) {
-            if constexpr (kAdds) result[kFirst] = hn::Add(result[kFirst], JointLoadSeen<kForm>(lanes, to));
-            JointStoreSeen<kForm, true>(result[kFirst], lanes, to);
+            if constexpr (kAdds) result[0] = hn::Add(result[0], JointLoadSeen<kForm>(lanes, to));
+            JointStoreSeen<kForm, true>(result[0], lanes, to);
             to += to_row;
           }
         }
       };
-      for (int64_t y = 1 - kSize; y < call.rows;) {
-        if (y >= inside && y + kSize <= outside) {
-          JointEach<kSize>([&](auto i) CANOPY_JOINT_LAMBDA { add_row(std::true_type(), i, y + i); });
-          y += kSize;
+      for (int64_t y = 1 - kSize; y < call.rows; ++y) {
+        if (y >= inside && y < outside) {
+          add_row(std::true_type(), y);
         } else {
-          add_row(std::false_type(), std::integral_constant<int, 0>(), y++);
-          JointEach<kSize - 1>([&](auto r) CANOPY_JOINT_LAMBDA {
-            source[r] = source[r + 1];
-            result[r] = result[r + 1];
-          });
+          add_row(std::false_type(), y);
         }
+        JointEach<kSize - 1>([&](auto r) CANOPY_JOINT_LAMBDA {
+          source[r] = source[r + 1];
+          result[r] = result[r + 1];
+        });
       }
     }
     results.Leave(n, call.rows);

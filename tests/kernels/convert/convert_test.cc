@@ -3,6 +3,7 @@
 // the floating-point unit in its default state and with both flushing modes on.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -113,9 +114,13 @@ void CheckLoadRows(DType dtype, const NumericRule& rule) {
   const int64_t size = ElementBytes(dtype);
   const int64_t count = static_cast<int64_t>(elements.size()) / size;
   std::vector<float> want(count), got(count);
+  // A NaN that becomes HFLOAT32 stays as it is: what multiplies it makes it quiet.
+  const bool to_hfloat32 =
+      rule.input_rounding == InputRounding::kHfloat32x11 || rule.input_rounding == InputRounding::kHfloat32x10;
   for (int64_t i = 0; i < count; ++i) {
-    want[i] =
-        numerics::RoundInput(numerics::LoadElement(&elements[i * size], dtype), rule.input_rounding, rule.saturate);
+    const float element = numerics::LoadElement(&elements[i * size], dtype);
+    const bool stays = to_hfloat32 && !rule.saturate && std::isnan(element);
+    want[i] = stays ? element : numerics::RoundInput(element, rule.input_rounding, rule.saturate);
   }
   ForEveryTarget([&](int64_t target, bool flushing) {
     const LoadRowFn load = SelectLoadRow(dtype, rule);
