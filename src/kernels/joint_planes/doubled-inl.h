@@ -28,15 +28,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // How many numbers of a row of g columns of one parity meet, and those of the other but for one.
 constexpr int JointMet(int size) { return (size + 1) / 2; }
 
-HWY_INLINE JointVec JointAddSome(const hn::Mask<JointTag>& some, JointVec to, JointVec v) {
-#if HWY_TARGET <= HWY_AVX3
-  to.raw = _mm512_mask_add_ps(to.raw, some.raw, to.raw, v.raw);
-  return to;
-#else
-  return hn::Add(to, hn::IfThenElseZero(some, v));
-#endif
-}
-
 // A row of g under these, for one or two vectors of columns.
 template <int kSize, int kHalves>
 struct JointDoubled {

@@ -43,7 +43,7 @@ class JointRowOfG {
     const int64_t left = call.g_left - v * kJointLanes, right = call.g_right - v * kJointLanes;
     here_ = JointLanes(d, left, right);
     before_ = JointLanes(d, left + kJointLanes, right + kJointLanes);
-    first_ = left > -kJointLanes;
+    first_ = JointLanes(JointTag(), 0, left > -kJointLanes ? kJointLanes : 0);
   }
 
   // What position 0 meets first, and what is before that.
@@ -51,42 +51,59 @@ class JointRowOfG {
   HWY_INLINE JointVec Before(const Element* g) const {
     return JointOnce(JointLoadSeen<kForm>(before_, g - kJointLanes));
   }
-  // Whether that is no other vector's.
-  bool first() const { return first_; }
+  // The sum with both, but for what is another vector's.
+  HWY_INLINE JointVec AddOwn(JointVec sum, JointVec here, JointVec before) const {
+    return JointAddSome(first_, hn::Add(sum, here), before);
+  }
 
  private:
   hn::Mask<cv::ElementTag<TypeOf(kForm), JointTag>> here_, before_;
-  bool first_;
+  hn::Mask<JointTag> first_;
 };
 
+// Calls row(known, y) for y from `begin` to `end`: those from `inside` to `outside` are known to need no questions.
+template <class Row>
+HWY_INLINE void JointInside(int64_t begin, int64_t inside, int64_t outside, int64_t end, const Row& row) {
+  for (int64_t y = begin; y < end;) {
+    if (y == inside && inside < outside) {
+      for (; y < outside; ++y) row(std::true_type(), y);
+    } else {
+      row(std::false_type(), y++);
+    }
+  }
+}
+
 // What is asked for meanwhile, some of it with each vector of a row. Small planes have room in the L1 beside those that
-// are multiplied.
+// are multiplied. Tensors whose rows are shorter than the others' are asked for sooner: one step for all is fewer
+// instructions.
 class JointAsking {
  public:
   HWY_INLINE JointAsking(const JointCall& call, int64_t n)
-      : call_(call), near_(call.rows * call.vectors <= kMostNearVectors) {
-    for (int i = 0; i < 3; ++i) at_[i] = call.ahead[i].Of(n, call.distance, call.planes);
+      : step_(HWY_MAX(call.ahead[0].step, HWY_MAX(call.ahead[1].step, call.ahead[2].step))),
+        near_(call.rows * call.vectors <= kMostNearVectors) {
+    for (int i = 0; i < 3; ++i) from_[i] = call.ahead[i].Of(n, call.distance, call.planes);
   }
 
   template <bool kWrites>
   HWY_INLINE void Ask() {
     if (kWrites || near_) {
-      AskNear(at_[0]);
-      AskNear(at_[1]);
+      AskNear(from_[0] + at_);
+      AskNear(from_[1] + at_);
     } else {
-      kernels::Ask(at_[0]);
-      kernels::Ask(at_[1]);
+      kernels::Ask(from_[0] + at_);
+      kernels::Ask(from_[1] + at_);
     }
-    if constexpr (kWrites) AskToWrite(at_[2]);
-    for (int i = 0; i < 3; ++i) at_[i] += call_.ahead[i].step;
+    if constexpr (kWrites) AskToWrite(from_[2] + at_);
+    at_ += step_;
   }
 
  private:
   static constexpr int64_t kMostNearVectors = 128;
 
-  const JointCall& call_;
-  bool near_;
-  const char* at_[3];
+  const int64_t step_;
+  const bool near_;
+  const char* from_[3];
+  int64_t at_ = 0;
 };
 
 // kVectors that lie side by side, in all rows, with the sum of what `bias` counts added to it. There are two chains of
@@ -98,7 +115,8 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
   const JointTag d;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
   const int64_t g_row = call.g.row / kBytes, to_row = call.result.row / kBytes;
-  const int64_t counted = call.bias != nullptr ? call.g_counted : call.rows;
+  const bool counts = call.bias != nullptr;
+  const int64_t counted = counts ? call.g_counted : call.rows;
   const float* taps = call.taps + n * call.taps_plane;
   const auto lanes = JointColumns<kForm>(call, v + kVectors - 1);  // of the vectors before all exist
   const JointRowOfG<kForm> first(call, v), last(call, v + kVectors - 1);
@@ -112,16 +130,17 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
   constexpr int64_t kLast = (kVectors - 1) * kJointLanes;
   JointVec sum[2][kSize];  // of rows from the one that is next complete
   JointEach<2 * kSize>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i / kSize][i % kSize] = hn::Zero(d); });
-  for (int64_t y = 1 - kSize; y < call.rows; ++y) {
-    if (y >= call.g_top && y < call.g_bottom) {
+  const auto add_row = [&](auto known, int64_t y) CANOPY_JOINT_LAMBDA {
+    constexpr bool kKnown = known;
+    if (kKnown || (y >= call.g_top && y < call.g_bottom)) {
       asm volatile("" : "+r"(taps));  // or all are read here, most of them only to be put back into memory
       JointVec line[kVectors + 1];
       line[0] = first.Before(g);
       line[1] = first.Here(g);
       if constexpr (kVectors == 2) line[2] = last.Here(g + kJointLanes);
-      if (y >= counted) {
-        JointEach<kVectors>([&](auto i) CANOPY_JOINT_LAMBDA { *bias = hn::Add(*bias, line[i + 1]); });
-        if (first.first()) *bias = hn::Add(*bias, line[0]);
+      if (kKnown ? counts : y >= counted) {
+        *bias = first.AddOwn(*bias, line[1], line[0]);
+        if constexpr (kVectors == 2) *bias = hn::Add(*bias, line[2]);
       }
       JointEach<kVectors + 1>([&](auto i) CANOPY_JOINT_LAMBDA {
         line[i] = cv::RoundVec<RoundingOf(kForm), false, cv::Held::kNone>(d, line[i]);
@@ -141,7 +160,7 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
         });
       });
     }
-    if (y >= 0) {
+    if (kKnown || y >= 0) {
       ahead->template Ask<true>();
       JointVec result = sum[1][0];  // of the last vector
       if constexpr (kVectors == 2) {
@@ -158,7 +177,9 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
     JointEach<2 * (kSize - 1)>([&](auto i) CANOPY_JOINT_LAMBDA { sum[i % 2][i / 2] = sum[i % 2][i / 2 + 1]; });
     sum[0][kSize - 1] = sum[1][kSize - 1] = hn::Zero(d);
     g += g_row;
-  }
+  };
+  JointInside(1 - kSize, HWY_MAX(HWY_MAX(call.g_top, 0), counts ? call.g_counted : 0),
+              HWY_MIN(call.g_bottom, call.rows), call.rows, add_row);
 }
 
 template <Form kForm, int kSize, bool kAdds>
@@ -354,10 +375,7 @@ void JointRollingBoth(const JointCall& call) {
         }
         if (kKnown || (y >= call.g_top && y < call.g_bottom)) {
           JointVec here = row.Here(g), before = row.Before(g);
-          if (kKnown || y >= call.g_counted) {
-            bias = hn::Add(bias, here);
-            if (row.first()) bias = hn::Add(bias, before);
-          }
+          if (kKnown || y >= call.g_counted) bias = row.AddOwn(bias, here, before);
           here = round(here);
           before = round(before);
           JointEach<kSize>([&](auto s) CANOPY_JOINT_LAMBDA {
@@ -380,18 +398,12 @@ void JointRollingBoth(const JointCall& call) {
             to += to_row;
           }
         }
-      };
-      for (int64_t y = 1 - kSize; y < call.rows; ++y) {
-        if (y >= inside && y < outside) {
-          add_row(std::true_type(), y);
-        } else {
-          add_row(std::false_type(), y);
-        }
         JointEach<kSize - 1>([&](auto r) CANOPY_JOINT_LAMBDA {
           source[r] = source[r + 1];
           result[r] = result[r + 1];
         });
-      }
+      };
+      JointInside(1 - kSize, inside, outside, call.rows, add_row);
     }
     results.Leave(n, call.rows);
     float* sums = call.sums + n * call.sums_plane;

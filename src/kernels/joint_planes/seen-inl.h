@@ -28,6 +28,15 @@ HWY_INLINE hn::Mask<D> JointLanes(D d, int64_t from, int64_t to) {
   return hn::AndNot(first(from), first(to));
 }
 
+HWY_INLINE JointVec JointAddSome(const hn::Mask<JointTag>& some, JointVec to, JointVec v) {
+#if HWY_TARGET <= HWY_AVX3
+  to.raw = _mm512_mask_add_ps(to.raw, some.raw, to.raw, v.raw);
+  return to;
+#else
+  return hn::Add(to, hn::IfThenElseZero(some, v));
+#endif
+}
+
 template <Form kForm, class Mask>
 HWY_INLINE JointVec JointLoadSeen(Mask seen, const cv::FormElement<kForm>* from) {
   const cv::ElementTag<TypeOf(kForm), JointTag> d;
