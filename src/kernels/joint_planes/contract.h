@@ -86,7 +86,7 @@ using JointFn = void (*)(const JointCall& call);
 // rounds as the form says. A plane's taps follow one another, and so do their sums. There is no `before`. One that
 // gives data, or is listed beside one that gives both, adds the sum of what g was before, from the row g_counted on, to
 // bias[n]. Of one that gives data alone, terms of a row's last result, where there is an odd number of `vectors`, are
-// added in two sums, of even and of odd s.
+// added in two sums, of even and of odd s. What is asked for moves on by the greatest step of the three.
 
 // Where they are `streamed` (kernels/streams.h), results are FP32 and begin with a line. A kernel of pairs has rows of
 // whole lines, a doubled one likewise, or rows that follow one another, no more than kMostGatheredFloats in a plane,
