@@ -61,10 +61,12 @@ class JointRowOfG {
   hn::Mask<JointTag> first_;
 };
 
-// Calls row(known, y) for y from `begin` to `end`: those from `inside` to `outside` are known to need no questions.
-template <class Row>
-HWY_INLINE void JointInside(int64_t begin, int64_t inside, int64_t outside, int64_t end, const Row& row) {
-  for (int64_t y = begin; y < end;) {
+// Calls row(known, y) for all rows y of g that positions meet. Those before `outside` that exist, are counted and are
+// the last to meet some position are known to need no questions.
+template <int kSize, class Row>
+HWY_INLINE void JointEachRow(const JointCall& call, int64_t outside, const Row& row) {
+  const int64_t inside = HWY_MAX(0, HWY_MAX(call.g_top, call.g_counted));
+  for (int64_t y = 1 - kSize; y < call.rows;) {
     if (y == inside && inside < outside) {
       for (; y < outside; ++y) row(std::true_type(), y);
     } else {
@@ -116,7 +118,6 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
   const int64_t g_row = call.g.row / kBytes, to_row = call.result.row / kBytes;
   const bool counts = call.bias != nullptr;
-  const int64_t counted = counts ? call.g_counted : call.rows;
   const float* taps = call.taps + n * call.taps_plane;
   const auto lanes = JointColumns<kForm>(call, v + kVectors - 1);  // of the vectors before all exist
   const JointRowOfG<kForm> first(call, v), last(call, v + kVectors - 1);
@@ -138,7 +139,7 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
       line[0] = first.Before(g);
       line[1] = first.Here(g);
       if constexpr (kVectors == 2) line[2] = last.Here(g + kJointLanes);
-      if (kKnown ? counts : y >= counted) {
+      if (counts && (kKnown || y >= call.g_counted)) {
         *bias = first.AddOwn(*bias, line[1], line[0]);
         if constexpr (kVectors == 2) *bias = hn::Add(*bias, line[2]);
       }
@@ -178,8 +179,7 @@ HWY_INLINE void JointRollData(const JointCall& call, int64_t n, int64_t v, cv::F
     sum[0][kSize - 1] = sum[1][kSize - 1] = hn::Zero(d);
     g += g_row;
   };
-  JointInside(1 - kSize, HWY_MAX(HWY_MAX(call.g_top, 0), counts ? call.g_counted : 0),
-              HWY_MIN(call.g_bottom, call.rows), call.rows, add_row);
+  JointEachRow<kSize>(call, HWY_MIN(call.g_bottom, call.rows), add_row);
 }
 
 template <Form kForm, int kSize, bool kAdds>
@@ -342,9 +342,7 @@ void JointRollingBoth(const JointCall& call) {
   constexpr int kSize = 3;
   constexpr int64_t kBytes = static_cast<int64_t>(sizeof(Element));
   const int64_t g_row = call.g.row / kBytes, x_row = call.x.row / kBytes, to_row = call.result.row / kBytes;
-  // Rows of g that exist and are counted, and that meet nothing but rows that exist: those that need no questions.
-  const int64_t inside = HWY_MAX(0, HWY_MAX(call.g_top, call.g_counted)),
-                outside = HWY_MIN(call.g_bottom, call.rows + 1 - kSize);
+  const int64_t outside = HWY_MIN(call.g_bottom, call.rows + 1 - kSize);  // rows behind meet some that do not exist
   const auto round = [&](JointVec v) CANOPY_JOINT_LAMBDA { return cv::RoundVec<RoundingOf(kForm), false>(d, v); };
   JointResultRows<kForm, kData && !kAdds> results(call);
   for (int64_t n = 0; n < call.planes; ++n) {
@@ -403,7 +401,7 @@ void JointRollingBoth(const JointCall& call) {
           result[r] = result[r + 1];
         });
       };
-      JointInside(1 - kSize, inside, outside, call.rows, add_row);
+      JointEachRow<kSize>(call, outside, add_row);
     }
     results.Leave(n, call.rows);
     float* sums = call.sums + n * call.sums_plane;
