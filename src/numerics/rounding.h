@@ -25,46 +25,50 @@ constexpr float SaturateFloat(float value) {
   return magnitude == kFloatInf ? FromBits((bits & kFloatSign) | kFloatMax) : value;
 }
 
+// Of a number of bytes that is a constant, which the compiler moves at once and not byte by byte.
+template <class T>
+T BitsAt(const void* address) {
+  T bits;
+  std::memcpy(&bits, address, sizeof(bits));
+  return bits;
+}
+
+template <class T>
+void PutBits(T bits, void* address) {
+  std::memcpy(address, &bits, sizeof(bits));
+}
+
 // The element at `address` (any alignment), exactly.
 inline float LoadElement(const void* address, DType dtype) {
-  uint32_t bits = 0;
-  std::memcpy(&bits, address, ElementBytes(dtype));
   switch (dtype) {
     case DType::kFloat32:
-      return FromBits(bits);
+      return BitsAt<float>(address);
     case DType::kFloat16:
-      return Float16ToFloat(static_cast<uint16_t>(bits));
+      return Float16ToFloat(BitsAt<uint16_t>(address));
     case DType::kBFloat16:
-      return BFloat16ToFloat(static_cast<uint16_t>(bits));
+      return BFloat16ToFloat(BitsAt<uint16_t>(address));
     case DType::kHiFloat8:
-      return HiFloat8ToFloat(static_cast<uint8_t>(bits));
+      return HiFloat8ToFloat(BitsAt<uint8_t>(address));
     case DType::kFloat8E4M3:
-      return Float8E4M3ToFloat(static_cast<uint8_t>(bits));
+      return Float8E4M3ToFloat(BitsAt<uint8_t>(address));
   }
   return 0;
 }
 
 // Rounds `value` once to `dtype` and writes it at `address` (any alignment).
 inline void StoreElement(void* address, DType dtype, float value, bool saturate) {
-  uint32_t bits = 0;
   switch (dtype) {
     case DType::kFloat32:
-      bits = ToBits(saturate ? SaturateFloat(value) : value);
-      break;
+      return PutBits(saturate ? SaturateFloat(value) : value, address);
     case DType::kFloat16:
-      bits = FloatToFloat16(value, saturate);
-      break;
+      return PutBits(FloatToFloat16(value, saturate), address);
     case DType::kBFloat16:
-      bits = FloatToBFloat16(value, saturate);
-      break;
+      return PutBits(FloatToBFloat16(value, saturate), address);
     case DType::kHiFloat8:
-      bits = FloatToHiFloat8(value, saturate);
-      break;
+      return PutBits(FloatToHiFloat8(value, saturate), address);
     case DType::kFloat8E4M3:
-      bits = FloatToFloat8E4M3(value, saturate);
-      break;
+      return PutBits(FloatToFloat8E4M3(value, saturate), address);
   }
-  std::memcpy(address, &bits, ElementBytes(dtype));
 }
 
 // A multiplicand as the numeric rule wants it. kNone passes every pattern, Inf and NaN of a saturating product too:
