@@ -22,7 +22,7 @@ using kernels::kWinogradLanes;
 using kernels::kWinogradPoints;
 
 constexpr int64_t kMostChunk = 8;   // sources: sums stay short
-constexpr int64_t kMostApart = 32;  // with kernel columns apart
+constexpr int64_t kMostApart = 64;  // with kernel columns apart
 constexpr int64_t kLeastApart = 8;
 constexpr int64_t kNearFloats = 7 << 10;  // of windows and results: most of an L1
 constexpr int64_t kLeastPositions = 100;  // where that leaves fewer, they lie in the L2

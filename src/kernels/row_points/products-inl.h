@@ -56,6 +56,7 @@ HWY_INLINE void AddPair(const RowProducts& call, const WindowRows& rows, int64_t
 #pragma GCC unroll 6
   for (int y = 0; y < kWinogradPoints; ++y) offsets[y] = rows.offsets[y] + at;
   const int64_t weights_step = call.weights_step;
+  const int64_t next_tile = call.tile_rows * call.row_step;
   const ProductSource* const end = call.sources + call.source_count;
   for (const ProductSource* source = call.sources; source != end; ++source) {
     Element* const plane = static_cast<Element*>(source->plane);
@@ -66,9 +67,12 @@ HWY_INLINE void AddPair(const RowProducts& call, const WindowRows& rows, int64_t
       if constexpr (kWhole) return cv::LoadForm<kForm>(d, plane + offsets[y]);
       return cv::LoadFormN<kForm>(d, plane + offsets[y], static_cast<size_t>(count));
     };
-    // The next vector's rows, two with each pair. What does not exist is near something that does.
-    AskNear(plane + offsets[2 * kPair] + kWinogradLanes);
-    AskNear(plane + offsets[2 * kPair + 1] + kWinogradLanes);
+    // Of the next tile's rows those that this one has not, but for the first of five. What does not exist is near
+    // something that does.
+    if constexpr (kPair > 0) {
+      Ask(plane + offsets[2 * kPair] + next_tile);
+      Ask(plane + offsets[2 * kPair + 1] + next_tile);
+    }
     WinogradVec numbers[2];
     Window::ApplyPair<kPair>(load, &numbers[0], &numbers[1]);
 #pragma GCC unroll 2
