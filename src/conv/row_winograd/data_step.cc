@@ -129,9 +129,7 @@ double DataStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
   const auto vectors = [&](int64_t floats) { return static_cast<double>(CeilDiv(floats, int64_t{kWinogradLanes})); };
   const bool far = OutgrowsCaches(problem, forward_ ? kForward : kBackwardData);
-  // A kernel's depths bring the same rows again, from memory where the caches do not hold them.
-  const bool asks = apart_ && (g.kernel[0] == 1 || !FillsCaches(problem, forward_ ? kForward : kBackwardData));
-  const double memory = far ? static_cast<double>(tile_) * (asks ? kWorkAnAskedVector : kWorkAFarVector) : 0;
+  const double memory = far ? static_cast<double>(tile_) * (apart_ ? kWorkAnAskedVector : kWorkAFarVector) : 0;
   const double segments = static_cast<double>(lines_.segments());
   const double sources = static_cast<double>(sources_), results = static_cast<double>(result_channels_);
   const double window = (apart_ ? 0 : kWorkAWindowVector) + memory + ConversionWork(problem, source_, kWinogradPoints);
