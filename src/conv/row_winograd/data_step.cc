@@ -28,6 +28,7 @@ constexpr int64_t kNearFloats = 7 << 10;  // of windows and results: most of an 
 constexpr int64_t kLeastPositions = 100;  // where that leaves fewer, they lie in the L2
 constexpr int64_t kMostPositions = 240;
 constexpr int64_t kEnoughJobs = 32;
+constexpr int64_t kRoundedRows = 8;  // as long take the 14 that pairs of points round anew, beside products
 
 // In units of Step::Work.
 constexpr double kWorkAResultVector = 34;   // and back
@@ -75,10 +76,9 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
 
 int64_t DataStep::group_weights() const { return RoundUp(result_channels_ * weights(), kWinogradLanes); }
 
-// Whether windows may be made in registers, of sources enough to be worth it: what rounds them takes long, and is done
-// once each otherwise.
+// Whether windows may be made in registers, of sources enough to be worth it.
 bool DataStep::InRegisters(const ConvProblem& problem) const {
-  return sources_ >= kLeastApart && problem.rule.input_rounding == numerics::InputRounding::kNone &&
+  return sources_ >= kLeastApart &&
          kernels::convert::FormRead(source_.dtype, problem.rule) != kernels::convert::Form::kOther;
 }
 
@@ -132,7 +132,9 @@ double DataStep::CountWork(const ConvProblem& problem) const {
   const double memory = far ? static_cast<double>(tile_) * (apart_ ? kWorkAnAskedVector : kWorkAFarVector) : 0;
   const double segments = static_cast<double>(lines_.segments());
   const double sources = static_cast<double>(sources_), results = static_cast<double>(result_channels_);
-  const double window = (apart_ ? 0 : kWorkAWindowVector) + memory + ConversionWork(problem, source_, kWinogradPoints);
+  const bool rounds = problem.rule.input_rounding != numerics::InputRounding::kNone;
+  const int64_t converted = apart_ && rounds ? kRoundedRows : kWinogradPoints;
+  const double window = (apart_ ? 0 : kWorkAWindowVector) + memory + ConversionWork(problem, source_, converted);
   const double result = kWorkAResultVector + memory + ConversionWork(problem, result_, tile_);
   double work = segments * (sources * (vectors(source_size_[2]) * window + kWorkASegment) +
                             results * (vectors(result_size_[2]) * result + kWorkASegment));

@@ -68,7 +68,7 @@ using RowProductsFn = void (*)(const RowProducts& call);
 
 inline constexpr int kMostProductRows = 12;
 
-// By rows, up to most_rows, which the registers hold, and by the form of the planes: those that are not rounded.
+// By rows, up to most_rows, which the registers hold, and by the form of the planes.
 struct RowProductsKernels {
   int most_rows;
   RowProductsFn products[kMostProductRows + 1][convert::kForms];

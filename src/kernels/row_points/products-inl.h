@@ -136,6 +136,7 @@ inline const RowProductsKernels& RowProductsOfTarget() {
       constexpr auto kSizes = std::make_integer_sequence<int, MostProductRows()>();
       kernels.most_rows = MostProductRows();
       FillProducts<Form::kFloat32>(&kernels, kSizes);
+      FillProducts<Form::kHfloat32x11>(&kernels, kSizes);
       FillProducts<Form::kFloat16>(&kernels, kSizes);
       FillProducts<Form::kBFloat16>(&kernels, kSizes);
     }

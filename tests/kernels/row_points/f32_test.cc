@@ -216,7 +216,7 @@ TEST_P(RowPointsTest, MultiplyWindowsOnTheWay) {
   const RowProductsKernels& kernels = AllRowProducts();
   constexpr int kSources = 5;
   ASSERT_GE(kernels.most_rows, 3);
-  for (const Form form : {Form::kFloat32, Form::kFloat16, Form::kBFloat16}) {
+  for (const Form form : {Form::kFloat32, Form::kHfloat32x11, Form::kFloat16, Form::kBFloat16}) {
     for (int rows = 1; rows <= kernels.most_rows; ++rows) {
       for (const int64_t count : {int64_t{5}, int64_t{16}, int64_t{37}}) {
         const int64_t pitch = count + 3, line = kTiles * pitch + kSlack, step = rows * line;
