@@ -28,7 +28,6 @@ constexpr int64_t kNearFloats = 7 << 10;  // of windows and results: most of an 
 constexpr int64_t kLeastPositions = 100;  // where that leaves fewer, they lie in the L2
 constexpr int64_t kMostPositions = 240;
 constexpr int64_t kEnoughJobs = 32;
-constexpr int64_t kRoundedRows = 8;  // as long take the 14 that pairs of points round anew, beside products
 
 // In units of Step::Work.
 constexpr double kWorkAResultVector = 34;   // and back
@@ -41,6 +40,7 @@ constexpr double kWorkAWindow = 26;        // one that is made where it is multi
 constexpr double kWorkAWait = 56;          // at least, with its products, for its rows
 constexpr double kApartWork = 1.1;
 constexpr double kOverhead = 1.05;
+constexpr int64_t kRoundedRows = 8;  // converted: as long take the 14 that pairs of points round anew, beside products
 
 }  // namespace
 
