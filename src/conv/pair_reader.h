@@ -32,17 +32,11 @@ class PairReader {
 
   // The same of `rows` lines, row_step apart: to[r * count + i]. Writes nothing else.
   void FetchGrid(int64_t first, int64_t distance, bool alone, int64_t row_step, int64_t rows, int64_t step,
-                 int64_t count, float* to) const {
-    for (int64_t r = 0; r < rows; ++r) FetchLine(first + r * row_step, distance, alone, step, count, to + r * count);
-  }
+                 int64_t count, float* to) const;
 
   // to[k * to_step + i] = the pair of elements i, 0 <= i < count, of rows 2 * k and 2 * k + 1 of `rows` that begin at
   // offset + row * row_step; 0 completes the pairs of a last row alone. Writes nothing else.
-  void ZipRows(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* to, int64_t to_step) const {
-    for (int64_t r = 0; r < rows; r += 2, to += to_step) {
-      FetchLine(offset + r * row_step, row_step, r + 1 == rows, 1, count, to);
-    }
-  }
+  void ZipRows(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* to, int64_t to_step) const;
 
   // The pairs from element `offset` on where they stand, or nullptr where they must be fetched.
   const float* Direct(int64_t offset) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/checked_math.h"
 #include "conv/columns/data_step.h"
@@ -156,13 +157,31 @@ class DataRun {
       const int64_t count = std::min(panel.count - i, width - w);
       if (row != *listed_row) ListSums(Inputs(block), piece, row, scratch.sum_offsets);
       *listed_row = row;
-      kernels::Lines().add_rows(panel.products + i, s_.panel_, Inputs(block) * s_.taps_, count,
-                                scratch.sums + w - piece.origin[2], scratch.sum_offsets);
+      AddRow(Inputs(block), panel.products + i, count, scratch.sums + w - piece.origin[2], scratch.sum_offsets);
       i += count;
     }
   }
 
-  // Where the products of each column go, counted from the last axis' origin, for a row of output pixels.
+  // The products of `count` pixels of a row. Kernel columns whose products go to the same phase overlap there.
+  void AddRow(int64_t inputs, const float* products, int64_t count, float* sums, const int64_t* offsets) const {
+    const Geometry& g = p_.geometry;
+    const int64_t columns = g.kernel[2], common = std::gcd(g.stride[2], g.dilation[2]);
+    const int64_t phases = std::min(columns, g.stride[2] / common);
+    kernels::ShiftedRows rows{};
+    rows.rows = inputs * g.kernel[0] * g.kernel[1];
+    rows.row_step = columns * s_.panel_;
+    rows.tap_step = phases * s_.panel_;
+    rows.shift = g.dilation[2] / common;
+    rows.count = count;
+    for (int64_t first = 0; first < phases; ++first) {
+      rows.taps = base::CeilDiv(columns - first, phases);
+      const int64_t w = first * g.dilation[2];
+      kernels::Lines().add_shifted(products + first * s_.panel_, rows,
+                                   sums + w % g.stride[2] * s_.phase_floats_ + w / g.stride[2], offsets);
+    }
+  }
+
+  // Where the products of each kernel row go, counted from the last axis' origin, for a row of output pixels.
   void ListSums(int64_t inputs, const Piece& piece, int64_t row, int64_t* offsets) const {
     const Geometry& g = p_.geometry;
     const Extent3 size = piece.size();
@@ -178,10 +197,7 @@ class DataRun {
           const bool inside = d >= 0 && d < size[0] && h >= 0 && h < size[1];
           const int64_t at =
               inside ? (c * depths + s_.pieces_.ReachedRow(0, d)) * rows + s_.pieces_.ReachedRow(1, h) : outside;
-          for (int64_t kw = 0; kw < g.kernel[2]; ++kw) {
-            const int64_t w = kw * g.dilation[2];
-            *offsets++ = at * s_.row_floats_ + w % g.stride[2] * s_.phase_floats_ + w / g.stride[2];
-          }
+          *offsets++ = at * s_.row_floats_;
         }
       }
     }

@@ -24,7 +24,7 @@ struct DataScratch {
   float* sums;  // [input channel][depth][row][phase of the last axis][position]: the rows that some tap reaches; then
                 // a row of zeros and one for what falls outside
   float* line;  // one row of sums, its phases interleaved
-  int64_t* sum_offsets;  // of each column
+  int64_t* sum_offsets;  // of each kernel row
   int64_t* result_offsets;
 };
 

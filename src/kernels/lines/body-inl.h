@@ -199,31 +199,71 @@ inline void CopyRuns(const float* HWY_RESTRICT from, const int64_t* HWY_RESTRICT
   CopyRunsBy<kLineSlack>(from, offsets, runs, length, count, from_step, to, to_step);
 }
 
-inline void Zip(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t count,
-                float* HWY_RESTRICT to) {
+#if HWY_TARGET != HWY_SCALAR
+// Where the quarters of a vector of 16-bit numbers go, so that each half of every block of 16 bytes has a half of them:
+// what is interleaved block by block then comes in order.
+template <class D>
+HWY_INLINE auto HalvesInBlocks(D d) {
+  const int64_t quarters = static_cast<int64_t>(hn::Lanes(d));
+  alignas(HWY_MAX_BYTES) int64_t order[HWY_MAX_BYTES / sizeof(int64_t)];
+  for (int64_t i = 0; i < quarters; ++i) order[i] = i / 2 + i % 2 * (quarters / 2);
+  return hn::SetTableIndices(d, order);
+}
+#endif
+
+template <bool kAlone>
+HWY_INLINE void ZipRowPairs(const uint16_t* HWY_RESTRICT even, const uint16_t* HWY_RESTRICT odd, int64_t from_step,
+                            int64_t rows, int64_t count, float* HWY_RESTRICT to, int64_t to_step) {
   const hn::ScalableTag<float> d;
   const hn::RebindToUnsigned<decltype(d)> du;
   const hn::Rebind<uint16_t, decltype(d)> dh;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto pairs = [&](auto low, auto high) {
+  const auto pairs = [&](auto low, auto high) HWY_ATTR {
     return hn::BitCast(d, hn::Or(hn::PromoteTo(du, low), hn::ShiftLeft<16>(hn::PromoteTo(du, high))));
   };
-  int64_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(pairs(hn::LoadU(dh, even + i), odd == nullptr ? hn::Zero(dh) : hn::LoadU(dh, odd + i)), d, to + i);
-  }
-  if (i == count) return;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  for (; i < count; ++i) {
-    const uint32_t pair = even[i] | static_cast<uint32_t>(odd == nullptr ? 0 : odd[i]) << 16;
-    std::memcpy(to + i, &pair, sizeof(pair));
-  }
-#else
-  const auto tail = hn::FirstN(dh, static_cast<size_t>(count - i));
-  const auto high = odd == nullptr ? hn::Zero(dh) : hn::MaskedLoad(tail, dh, odd + i);
-  hn::BlendedStore(pairs(hn::MaskedLoad(tail, dh, even + i), high), hn::FirstN(d, static_cast<size_t>(count - i)), d,
-                   to + i);
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Repartition<uint16_t, decltype(d)> dn;
+  const hn::Repartition<uint64_t, decltype(d)> dq;
+  const auto order = HalvesInBlocks(dq);
+  const auto take = [&](const uint16_t* from) HWY_ATTR {
+    const auto quarters = hn::BitCast(dq, hn::LoadU(dn, from));
+    return hn::BitCast(dn, hn::MaxLanes(dq) > 2 ? hn::TableLookupLanes(quarters, order) : quarters);
+  };
 #endif
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  const size_t left = static_cast<size_t>(count % lanes);
+  const auto tail = hn::FirstN(dh, left);
+  const auto tail_pairs = hn::FirstN(d, left);
+#endif
+  for (int64_t r = 0; r < rows; ++r, even += from_step, odd += kAlone ? 0 : from_step, to += to_step) {
+    int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      const auto low = take(even + i), high = kAlone ? hn::Zero(dn) : take(odd + i);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(dn, low, high)), d, to + i);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(dn, low, high)), d, to + i + lanes);
+    }
+#endif
+    for (; i + lanes <= count; i += lanes) {
+      hn::StoreU(pairs(hn::LoadU(dh, even + i), kAlone ? hn::Zero(dh) : hn::LoadU(dh, odd + i)), d, to + i);
+    }
+    if (i == count) continue;
+#if HWY_MEM_OPS_MIGHT_FAULT
+    for (; i < count; ++i) {
+      const uint32_t pair = even[i] | static_cast<uint32_t>(kAlone ? 0 : odd[i]) << 16;
+      std::memcpy(to + i, &pair, sizeof(pair));
+    }
+#else
+    const auto high = kAlone ? hn::Zero(dh) : hn::MaskedLoad(tail, dh, odd + i);
+    hn::BlendedStore(pairs(hn::MaskedLoad(tail, dh, even + i), high), tail_pairs, d, to + i);
+#endif
+  }
+}
+
+inline void ZipRows(const uint16_t* even, const uint16_t* odd, int64_t from_step, int64_t rows, int64_t count,
+                    float* to, int64_t to_step) {
+  if (odd == nullptr) return ZipRowPairs<true>(even, odd, from_step, rows, count, to, to_step);
+  ZipRowPairs<false>(even, odd, from_step, rows, count, to, to_step);
 }
 
 // The last pair is read by itself: whole words would reach behind it.
@@ -290,6 +330,7 @@ inline bool AnyNonfinite(const float* line, int64_t count) {
   return tail || !hn::AllFalse(du, found);
 }
 
+#include "kernels/lines/shifted-inl.h"
 #include "kernels/lines/spread-inl.h"
 #include "kernels/lines/sums-inl.h"
 
@@ -310,11 +351,12 @@ inline const LineKernels& LinesOfTarget() {
       &EverySecond<uint16_t>,
       &SplitSeconds,
       &AddRows,
+      &AddShifted,
       {&CopyRows<Form::kFloat32>, &CopyRows<Form::kHfloat32x11>, &CopyRows<Form::kFloat16>, &CopyRows<Form::kBFloat16>},
       &StreamRows,
       &Spread,
       &CopyRuns,
-      &Zip,
+      &ZipRows,
       &ZipSeconds,
       &ZipUpper,
       &AnyNonfinite,

@@ -27,6 +27,14 @@ struct Spreading {
   int64_t ahead;                  // from a row to what is asked for meanwhile, to be written later; 0: nothing
 };
 
+// Rows that overlap: tap t of row r is from[r * row_step + t * tap_step + i], 0 <= i < count, and begins t * shift
+// elements behind the first.
+struct ShiftedRows {
+  int64_t rows, row_step;
+  int64_t taps, tap_step, shift;
+  int64_t count;
+};
+
 struct LineKernels {
   // line[begin + i] = source[segment.source + i] for every segment (step 1), and 0 between, before and after them up to
   // `length`. Segments ascend and do not overlap. Writes up to kLineSlack floats past `length`.
@@ -61,6 +69,10 @@ struct LineKernels {
   // else.
   void (*add_rows)(const float* from, int64_t step, int64_t rows, int64_t count, float* to, const int64_t* offsets);
 
+  // to[offsets[r] + t * shift + i] += from[r * row_step + t * tap_step + i] for each of these, all taps of an element
+  // at once. Reads and writes nothing else.
+  void (*add_shifted)(const float* from, const ShiftedRows& shape, float* to, const int64_t* offsets);
+
   // to[r * to_step + i] = from[r * from_step + i], 0 <= r < rows, 0 <= i < count. Reads and writes nothing else.
   void copy_rows(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step) const {
     copy_rows_form[0](from, from_step, rows, count, to, to_step);
@@ -87,7 +99,12 @@ struct LineKernels {
 
   // to[i] = the pair even[i], odd[i] (0 where odd is nullptr) of 16-bit numbers, the first in the lower half, 0 <= i <
   // count. Reads and writes nothing else.
-  void (*zip)(const uint16_t* even, const uint16_t* odd, int64_t count, float* to);
+  void zip(const uint16_t* even, const uint16_t* odd, int64_t count, float* to) const {
+    zip_rows(even, odd, 0, 1, count, to, 0);
+  }
+  // The same of `rows` pairs of rows, each from_step and to_step behind the one before it.
+  void (*zip_rows)(const uint16_t* even, const uint16_t* odd, int64_t from_step, int64_t rows, int64_t count, float* to,
+                   int64_t to_step);
 
   // to[i] = the pair even[2 * i], odd[2 * i] likewise. Reads nothing past the last of them and writes nothing else.
   void (*zip_seconds)(const uint16_t* even, const uint16_t* odd, int64_t count, float* to);

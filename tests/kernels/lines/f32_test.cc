@@ -110,19 +110,34 @@ uint32_t BitsOf(float value) {
   return bits;
 }
 
-TEST_P(LinesTest, ZipPairsTwoLinesAndWritesNothingElse) {
+float FloatOf(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(bits));
+  return value;
+}
+
+TEST_P(LinesTest, ZipRowsPairsTwoLinesAndWritesNothingElse) {
   const ScopedTarget scoped(GetParam());
-  for (int64_t count : {0, 1, 3, 15, 16, 17, 33, 64}) {
-    std::vector<uint16_t> even(static_cast<size_t>(count)), odd = even;
-    for (int64_t i = 0; i < count; ++i) {
-      even[i] = static_cast<uint16_t>(0xFF80 + i);
-      odd[i] = static_cast<uint16_t>(0x8001 + 3 * i);
-    }
-    for (bool alone : {false, true}) {
-      std::vector<float> to(static_cast<size_t>(count + 20), -1.0f);
-      Lines().zip(even.data(), alone ? nullptr : odd.data(), count, to.data());
-      for (int64_t i = 0; i < count; ++i) EXPECT_EQ(BitsOf(to[i]), even[i] | (alone ? 0u : odd[i]) << 16) << i;
-      for (size_t i = static_cast<size_t>(count); i < to.size(); ++i) EXPECT_EQ(to[i], -1.0f) << i;
+  for (int64_t count : {0, 1, 3, 15, 16, 17, 33, 64, 77}) {
+    for (int64_t rows : {1, 3}) {
+      // They end with the last element.
+      const int64_t from_step = count + 3, to_step = count + 1;
+      std::vector<uint16_t> even(static_cast<size_t>((rows - 1) * from_step + count)), odd = even;
+      for (size_t i = 0; i < even.size(); ++i) {
+        even[i] = static_cast<uint16_t>(0xFF80 + i);
+        odd[i] = static_cast<uint16_t>(0x8001 + 3 * i);
+      }
+      for (bool alone : {false, true}) {
+        std::vector<float> to(static_cast<size_t>(rows * to_step + 20), -1.0f), expected = to;
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t i = 0; i < count; ++i) {
+            const int64_t at = r * from_step + i;
+            expected[r * to_step + i] = FloatOf(even[at] | (alone ? 0u : static_cast<uint32_t>(odd[at])) << 16);
+          }
+        }
+        Lines().zip_rows(even.data(), alone ? nullptr : odd.data(), from_step, rows, count, to.data(), to_step);
+        for (size_t i = 0; i < to.size(); ++i) EXPECT_EQ(BitsOf(to[i]), BitsOf(expected[i])) << i << " of " << count;
+      }
     }
   }
 }
@@ -203,22 +218,6 @@ TEST_P(LinesTest, SplitSecondsStopsAtItsLast) {
       EXPECT_EQ(even, expected[0]) << rows << " " << count;
       EXPECT_EQ(odd, expected[1]) << rows << " " << count;
     }
-  }
-}
-
-TEST_P(LinesTest, AddRowsAddsItsRowsAndNothingElse) {
-  const ScopedTarget scoped(GetParam());
-  for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
-    const int64_t rows = 5, step = count + 2, width = count + 3;
-    std::vector<float> from(static_cast<size_t>((rows - 1) * step + count));  // ends with the last element
-    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
-    const std::vector<int64_t> offsets = {3 * width, 0, 0, width, 2 * width + 3};  // two rows add to one
-    std::vector<float> to(static_cast<size_t>(4 * width), 0.5f), expected = to;
-    for (int64_t r = 0; r < rows; ++r) {
-      for (int64_t i = 0; i < count; ++i) expected[offsets[r] + i] += from[r * step + i];
-    }
-    Lines().add_rows(from.data(), step, rows, count, to.data(), offsets.data());
-    EXPECT_EQ(to, expected) << count;
   }
 }
 

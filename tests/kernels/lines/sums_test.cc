@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/dispatch.h"
@@ -84,6 +85,57 @@ TEST_P(LineSumsTest, WeighRowsAddsUpWeighedRowsAndNothingElse) {
       }
       Lines().weigh_rows(from.data(), step, rows, factors.data(), factor_step, count, sums.data());
       EXPECT_EQ(sums, expected) << rows << " " << count;
+    }
+  }
+}
+
+TEST_P(LineSumsTest, AddRowsAddsItsRowsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 3, 4, 7, 8, 14, 16, 17, 32, 45}) {
+    const int64_t rows = 5, step = count + 2, width = count + 3;
+    std::vector<float> from(static_cast<size_t>((rows - 1) * step + count));  // ends with the last element
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+    const std::vector<int64_t> offsets = {3 * width, 0, 0, width, 2 * width + 3};  // two rows add to one
+    std::vector<float> to(static_cast<size_t>(4 * width), 0.5f), expected = to;
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t i = 0; i < count; ++i) expected[offsets[r] + i] += from[r * step + i];
+    }
+    Lines().add_rows(from.data(), step, rows, count, to.data(), offsets.data());
+    EXPECT_EQ(to, expected) << count;
+  }
+}
+
+TEST_P(LineSumsTest, AddShiftedAddsEachTapWhereItBelongsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {1, 3, 4, 8, 14, 16, 17, 32, 45, 112}) {
+    for (const auto& [taps, shift] : {std::pair<int64_t, int64_t>{1, 1},
+                                      {2, 1},
+                                      {3, 1},
+                                      {4, 1},
+                                      {5, 1},
+                                      {11, 1},
+                                      {3, 2},
+                                      {3, 7},
+                                      {2, 16},
+                                      {3, 40}}) {
+      for (int64_t into_vector : {0, 5}) {
+        const int64_t rows = 3, width = count + (taps - 1) * shift;
+        const ShiftedRows shape{rows, taps * (count + 1) + 2, taps, count + 1, shift, count};
+        // Ends with the last element.
+        std::vector<float> from(static_cast<size_t>((rows - 1) * shape.row_step + (taps - 1) * shape.tap_step + count));
+        for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i + 1);
+        const int64_t pitch = (width + 5 + 15) / 16 * 16;
+        const std::vector<int64_t> offsets = {pitch + into_vector, 0, pitch + into_vector};  // two rows add to one
+        std::vector<float> to(static_cast<size_t>(2 * pitch), 0.5f), expected = to;
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t t = 0; t < taps; ++t) {
+            const float* row = &from[static_cast<size_t>(r * shape.row_step + t * shape.tap_step)];
+            for (int64_t i = 0; i < count; ++i) expected[offsets[r] + t * shift + i] += row[i];
+          }
+        }
+        Lines().add_shifted(from.data(), shape, to.data(), offsets.data());
+        EXPECT_EQ(to, expected) << count << " elements, " << taps << " taps " << shift << " apart, " << into_vector;
+      }
     }
   }
 }
