@@ -164,10 +164,11 @@ class WeightsRun {
     call.a = output_.InPlace(piece.offset);
     call.a_row = strides[1];
     call.a_line = strides[3];
-    call.vectors = call.a == nullptr ? 0 : piece.pixels / s_.vector_pixels();
-    if (call.vectors > 0) Multiply(piece, next, call, scratch, input);
-    const int64_t whole = call.vectors * s_.vector_pixels();
-    if (whole == piece.pixels) return;
+    const int64_t whole = call.a == nullptr ? 0 : piece.pixels / s_.vector_pixels() * s_.vector_pixels();
+    call.vectors = whole / s_.vector_pixels();
+    if (call.a != nullptr && s_.masks()) call.rest = piece.pixels - whole;
+    if (call.vectors + call.rest > 0) Multiply(piece, next, call, scratch, input);
+    if (whole + call.rest == piece.pixels) return;
     T* const rows = static_cast<T*>(scratch.rows);
     call.vectors = base::CeilDiv(piece.pixels - whole, s_.vector_pixels());
     call.a = rows;
@@ -199,7 +200,7 @@ class WeightsRun {
       const int64_t plane = input->plane / g.kernel[0] * strides[1] + depth_tap * g.dilation[0] * strides[2];
       call->ahead[1] = static_cast<const char*>(input_.Address(input->offset + plane)) + input->asked;
       call->ahead_step[1] = kernels::kMemoryLine;
-      call->ahead_line[1] = call->vectors * kernels::kMemoryLine;
+      call->ahead_line[1] = (call->vectors + (call->rest > 0 ? 1 : 0)) * kernels::kMemoryLine;
       input->asked += call->lines * call->ahead_line[1];
       if (input->asked < input->bytes) return;
     }

@@ -39,7 +39,7 @@ constexpr double kConvertedWork = 3;
 constexpr double kSlabElemWork = 0.5, kPickedElemWork = 1, kPickedPatternWork = 4;
 constexpr double kLoneElemWork = 5;  // more of a slab's that serve one column only
 constexpr double kSlabRowWork = 90;
-constexpr double kTileWork = 40, kTileLineWork = 15;
+constexpr double kTileWork = 40, kTileLineWork = 15, kPatternTileLineWork = 25;
 constexpr double kEndWork = 10, kPatternEndWork = 90;  // of a line of output
 constexpr double kSumWork = 3, kFarSumWork = 3;        // of a vector of sums, once a piece; more where a tile's are far
 constexpr int64_t kNearSumFloats = 8 << 10;
@@ -133,12 +133,13 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const double pixels = rows * static_cast<double>(g.output_size[2]), strips = static_cast<double>(strips_.count());
   const double vectors = rows * static_cast<double>(CeilDiv(g.output_size[2], vector_pixels())) * scale;
   const double pieces = strips * static_cast<double>(strip_pieces());
-  const bool ends = strips_.columns() % vector_pixels() != 0;  // of lines, which are multiplied apart
+  const bool plain = problem.output.dtype == (pairs() ? numerics::DType::kBFloat16 : numerics::DType::kFloat32) &&
+                     problem.rule.input_rounding == numerics::InputRounding::kNone;
+  // Of lines, which are multiplied apart.
+  const bool ends = strips_.columns() % vector_pixels() != 0 && !(plain && masks());
   const double calls = ends && strips_.columns() > vector_pixels() ? 2 : 1;
   const double most = static_cast<double>(kernels::Dots().most_columns[rows_]);
   const double row_tiles = static_cast<double>(CeilDiv(outputs_, rows_)), tiles = row_tiles * (lines / most + 1);
-  const bool plain = problem.output.dtype == (pairs() ? numerics::DType::kBFloat16 : numerics::DType::kFloat32) &&
-                     problem.rule.input_rounding == numerics::InputRounding::kNone;
   const bool picked = problem.input.strides[4] != 1 || g.stride[2] > 2;
   const double sum_work = kSumWork + (rows_ * sum_vectors() * lanes_ > kNearSumFloats ? kFarSumWork : 0);
   const double products = lines / (pairs() ? kPairEfficiency * dot_rate_ / 2 : kEfficiency);
@@ -146,7 +147,8 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const double read = products + kReadWork + (summing() ? kSummedWork : 0) + converted;
   const bool far = OutgrowsCaches(problem, kBackwardWeights);
   double work = vectors * outputs * (far ? std::max(read, kFarWork) : read);
-  work += calls * (pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) + rows * tiles * kTileLineWork) +
+  work += calls * (pieces * (tiles * kTileWork + outputs * lines * sum_work * scale) +
+                   rows * tiles * (pairs() ? kPatternTileLineWork : kTileLineWork)) +
           (ends ? rows * outputs * (pairs() ? kPatternEndWork : kEndWork) : 0);
   work += static_cast<double>(output_blocks_ * inputs_ * g.kernel[0] * g.stride[1] * slab_.rows()) * strips *
           (static_cast<double>(slab_.line_floats()) *

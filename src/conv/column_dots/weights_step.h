@@ -15,6 +15,7 @@
 #include "conv/algorithm.h"
 #include "conv/packing/strips.h"
 #include "conv/packing/tap_slab.h"
+#include "kernels/dots/contract.h"
 
 namespace canopy::conv::column_dots {
 
@@ -55,6 +56,8 @@ class WeightsStep : public Step {
   bool summing() const { return bias_ && !sums_; }                     // output, with the dot products
   int64_t sum_vectors() const { return taps_ + (summing() ? 1 : 0); }  // of sums of an output channel
   bool pairs() const { return dot_rate_ > 0; }                         // are multiplied
+  // Whether the end of a line is multiplied where it stands.
+  bool masks() const { return pairs() ? kernels::PairDots().masks : kernels::Dots().masks; }
   int64_t vector_pixels() const { return lanes_ * (pairs() ? 2 : 1); }
   // What is read behind a line: whole vectors.
   int64_t slab_elements() const { return inputs_ * slab_.channel_floats() + 2 * vector_pixels(); }

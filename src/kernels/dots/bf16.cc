@@ -2,6 +2,7 @@
 // With intrinsics: Highway 1.0 has no target with BF16 dot products.
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "kernels/ask.h"
 #include "kernels/dots/contract.h"
@@ -10,10 +11,10 @@
 #include <immintrin.h>
 
 #ifdef __clang__
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bf16"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512bf16"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx512f,avx512bf16")
+#pragma GCC target("avx512f,avx512bw,avx512bf16")
 #endif
 namespace canopy::kernels {
 namespace {
@@ -23,12 +24,17 @@ namespace {
 // A vector of pairs travels as the floats of their bits.
 struct PairDotsMath {
   static constexpr int kRegisters = 32, kLanes = 16, kVectorElements = 2 * kLanes;
+  static constexpr bool kMasks = true;
   using Element = uint16_t;
   using V = __m512;
 
   static __attribute__((always_inline)) V Zero() { return _mm512_setzero_ps(); }
   static __attribute__((always_inline)) V Load(const uint16_t* from) {
     return _mm512_castsi512_ps(_mm512_loadu_si512(from));
+  }
+  static __attribute__((always_inline)) __mmask32 First(int64_t count) { return (uint32_t{1} << count) - 1; }
+  static __attribute__((always_inline)) V LoadMasked(__mmask32 present, const uint16_t* from) {
+    return _mm512_castsi512_ps(_mm512_maskz_loadu_epi16(present, from));
   }
   static __attribute__((always_inline)) V LoadSums(const float* from) { return _mm512_loadu_ps(from); }
   static __attribute__((always_inline)) void StoreSums(V v, float* to) { _mm512_storeu_ps(to, v); }

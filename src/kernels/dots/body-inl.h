@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "kernels/ask.h"
 #include "kernels/dots/contract.h"
@@ -29,11 +30,21 @@ inline constexpr int64_t kDotsLanes = static_cast<int64_t>(hn::MaxLanes(DotsTag(
 struct DotsMath {
   static constexpr int kRegisters = CANOPY_VECTOR_REGISTERS;
   static constexpr int kLanes = static_cast<int>(kDotsLanes), kVectorElements = kLanes;
+#if HWY_MEM_OPS_MIGHT_FAULT || HWY_TARGET == HWY_SCALAR
+  static constexpr bool kMasks = false;
+#else
+  static constexpr bool kMasks = true;
+#endif
   using Element = float;
   using V = DotsVec;
 
   static HWY_INLINE V Zero() { return hn::Zero(DotsTag()); }
   static HWY_INLINE V Load(const float* from) { return hn::LoadU(DotsTag(), from); }
+  static HWY_INLINE auto First(int64_t count) { return hn::FirstN(DotsTag(), static_cast<size_t>(count)); }
+  template <class Mask>
+  static HWY_INLINE V LoadMasked(Mask present, const float* from) {
+    return hn::MaskedLoad(present, DotsTag(), from);
+  }
   static HWY_INLINE V LoadSums(const float* from) { return Load(from); }
   static HWY_INLINE void StoreSums(V v, float* to) { hn::StoreU(v, DotsTag(), to); }
   static HWY_INLINE V Add(V x, V y) { return hn::Add(x, y); }

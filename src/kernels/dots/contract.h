@@ -14,6 +14,7 @@ namespace canopy::kernels {
 //   sums[r*sums_row + c*lanes] += sum over 0 <= l < lines, 0 <= v < vectors of
 //       a[r*a_row + l*a_line + v*w] * b[b_offsets[c] + l*b_line + v*w],
 //   0 <= r < the kernel's rows, 0 <= c < its columns, where the product of pairs is the sum of both products.
+// Kernels that have masks multiply `rest` < w more elements of each line, with zeros behind those of a.
 // Kernels that sum rows, too, do it with b = 1 for row_sums[r*row_sums_row].
 // Kernels keep a fixed number of sums of each element, by l and v, with one fused multiply-add a term where the
 // instruction set has it, and add them in a fixed order. Any alignment, though vectors that straddle cache lines cost
@@ -31,6 +32,7 @@ struct DotsCallOf {
   float* row_sums = nullptr;
   int64_t row_sums_row = 0;
   int64_t lines = 1, a_line = 0, b_line = 0;
+  int64_t rest = 0;
   // Brought to the cache meanwhile: two lines of memory a vector, those of each kind ahead_step bytes apart, from line
   // to line ahead_line bytes. A hint: any address will do.
   const char* ahead[2] = {};
@@ -45,6 +47,7 @@ inline constexpr int kMostDotsColumns = 8;
 template <class T>
 struct DotsKernelsOf {
   int lanes;  // of sums; 0: there are no kernels
+  bool masks;
 
   // By rows and columns, nullptr where the registers do not hold so many sums.
   DotsFnOf<T> dots[kMostDotsRows + 1][kMostDotsColumns + 1];

@@ -2,7 +2,7 @@
 // The kernels over any arithmetic, to be included inside a namespace and under the compiler options of an instruction
 // set. `Math` has kRegisters (1: there are no vectors to run out of), Element, V, kLanes of sums and kVectorElements of
 // what is multiplied, Zero, Load of elements, LoadSums and StoreSums, Add, MulAdd, and AddTerms, which adds a vector's
-// terms to a sum.
+// terms to a sum; where kMasks is true, the mask First of so many elements of a vector, and LoadMasked, too.
 
 // Few sums would wait for one another: each is kept several times then, where registers are left.
 template <class Math>
@@ -36,13 +36,13 @@ void DotPlanes(const DotsCallOf<typename Math::Element>& call) {
   for (int r = 0; r < kRows; ++r) row_sums[r] = Math::Zero();
   const int64_t a_row = call.a_row, ahead_step = call.ahead_step[0], ahead_too_step = call.ahead_step[1];
   const int64_t end = call.vectors * Math::kVectorElements;
-  for (int64_t line = 0; line < call.lines; ++line) {
+  const auto add_line = [&](int64_t line, auto ends) {
     const char* ahead = call.ahead[0] + line * call.ahead_line[0];
     const char* ahead_too = call.ahead[1] + line * call.ahead_line[1];
     const Element *const a_line = call.a + line * call.a_line, *columns[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) columns[c] = call.b + line * call.b_line + call.b_offsets[c];
-    const auto add = [&](V(&to)[kRows][kColumns], int64_t at) {
+    const auto add = [&](V(&to)[kRows][kColumns], int64_t at, const auto& load) {
       Ask(ahead);
       Ask(ahead_too);
       ahead += ahead_step;
@@ -50,7 +50,7 @@ void DotPlanes(const DotsCallOf<typename Math::Element>& call) {
       V a[kRows];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        a[r] = Math::Load(a_line + r * a_row + at);
+        a[r] = load(a_line + r * a_row + at);
         if constexpr (kSumsRows) row_sums[r] = Math::AddTerms(a[r], row_sums[r]);
       }
 #pragma GCC unroll 8
@@ -64,11 +64,21 @@ void DotPlanes(const DotsCallOf<typename Math::Element>& call) {
     int64_t at = 0;
     for (; at + kAtOnce * Math::kVectorElements <= end; at += kAtOnce * Math::kVectorElements) {
 #pragma GCC unroll 4
-      for (int u = 0; u < kAtOnce; ++u) add(acc[u], at + u * Math::kVectorElements);
+      for (int u = 0; u < kAtOnce; ++u) add(acc[u], at + u * Math::kVectorElements, Math::Load);
     }
     if constexpr (kAtOnce > 1) {
-      for (; at < end; at += Math::kVectorElements) add(acc[0], at);
+      for (; at < end; at += Math::kVectorElements) add(acc[0], at, Math::Load);
     }
+    if constexpr (decltype(ends)::value) {
+      const auto present = Math::First(call.rest);
+      add(acc[0], at, [&](const Element* from) { return Math::LoadMasked(present, from); });
+    }
+  };
+  // Two loops: what ends a line takes registers.
+  if (!Math::kMasks || call.rest == 0) {
+    for (int64_t line = 0; line < call.lines; ++line) add_line(line, std::false_type());
+  } else {
+    for (int64_t line = 0; line < call.lines; ++line) add_line(line, std::bool_constant<Math::kMasks>());
   }
   const bool first = call.first;
 #pragma GCC unroll 8
@@ -105,6 +115,7 @@ template <class Math>
 DotsKernelsOf<typename Math::Element> ListDots() {
   DotsKernelsOf<typename Math::Element> kernels{};
   kernels.lanes = Math::kLanes;
+  kernels.masks = Math::kMasks;
 #define CANOPY_DOTS(registers, rows, columns) \
   if constexpr (registers == Math::kRegisters) FillDots<Math, rows, columns>(&kernels);
 #include "kernels/dots/kernels.inc"
