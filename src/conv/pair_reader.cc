@@ -19,12 +19,12 @@ void PairReader::FetchLine(int64_t first, int64_t distance, bool alone, int64_t 
 }
 
 void PairReader::FetchGrid(int64_t first, int64_t distance, bool alone, int64_t row_step, int64_t rows, int64_t step,
-                           int64_t count, float* to) const {
+                           int64_t count, float* to, int64_t to_step) const {
   if (plain_ && step == 1) {
     const uint16_t* even = base_ + first;
-    return lines_.zip_rows(even, alone ? nullptr : even + distance, row_step, rows, count, to, count);
+    return lines_.zip_rows(even, alone ? nullptr : even + distance, row_step, rows, count, to, to_step);
   }
-  for (int64_t r = 0; r < rows; ++r) FetchLine(first + r * row_step, distance, alone, step, count, to + r * count);
+  for (int64_t r = 0; r < rows; ++r) FetchLine(first + r * row_step, distance, alone, step, count, to + r * to_step);
 }
 
 void PairReader::ZipRows(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* to,

@@ -30,9 +30,9 @@ class PairReader {
   // the former and 0. Writes nothing else.
   void FetchLine(int64_t first, int64_t distance, bool alone, int64_t step, int64_t count, float* to) const;
 
-  // The same of `rows` lines, row_step apart: to[r * count + i]. Writes nothing else.
+  // The same of `rows` lines, row_step apart: to[r * to_step + i]. Writes nothing else.
   void FetchGrid(int64_t first, int64_t distance, bool alone, int64_t row_step, int64_t rows, int64_t step,
-                 int64_t count, float* to) const;
+                 int64_t count, float* to, int64_t to_step) const;
 
   // to[k * to_step + i] = the pair of elements i, 0 <= i < count, of rows 2 * k and 2 * k + 1 of `rows` that begin at
   // offset + row * row_step; 0 completes the pairs of a last row alone. Writes nothing else.

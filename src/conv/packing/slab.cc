@@ -69,7 +69,7 @@ class ChannelPairs {
   static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
   void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
     reader_.FetchGrid(offset + 2 * element * stride_, stride_, 2 * element + 1 == channels_, grid.row_step, grid.rows,
-                      grid.step, grid.columns, to);
+                      grid.step, grid.columns, to, grid.columns);
   }
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchRun(offset + 2 * element, std::min(2 * count, channels_ - 2 * element), to);
@@ -94,7 +94,7 @@ class ImagePairs {
   static bool Transpose(int64_t, int64_t, int64_t, int64_t, int64_t, float*, const int64_t*) { return false; }
   void FetchLine(int64_t offset, int64_t element, const Grid& grid, float* to) const {
     reader_.FetchGrid(offset + element * operand_.strides[1], operand_.strides[0], alone_, grid.row_step, grid.rows,
-                      grid.step, grid.columns, to);
+                      grid.step, grid.columns, to, grid.columns);
   }
   void FetchElements(int64_t offset, int64_t element, int64_t count, float* to) const {
     reader_.FetchLine(offset + element, operand_.strides[0], alone_, 1, count, to);

@@ -7,6 +7,7 @@
 #include "conv/nonfinite.h"
 #include "conv/packing/asks.h"
 #include "conv/packing/row_panels.h"
+#include "conv/pair_reader.h"
 #include "conv/pixel_lanes/data_step.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
@@ -26,6 +27,7 @@ class DataRun {
         source_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
         result_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_.dtype, p_.rule.saturate),
+        source_pairs_(s_.forward_ ? b_.input : b_.output, s_.source_.dtype, p_.rule),
         source_planes_(s_.forward_ ? b_.input : b_.output, s_.source_, p_.rule),
         result_planes_(s_.forward_ ? b_.output_result : b_.input_result, s_.result_, p_.rule.saturate) {}
 
@@ -36,6 +38,7 @@ class DataRun {
       weight_.TakeFiniteOnly();
       PackAllWeights(serial);
     }
+    if (s_.dot_rate_ > 0) PairAllWeights(serial);
     const int64_t blocks = base::CeilDiv(p_.geometry.groups, s_.group_block_);
     exec::ParallelFor(blocks * s_.pieces_, serial, [&](int64_t index, int worker) {
       const int64_t first = index % blocks * s_.group_block_;
@@ -83,13 +86,37 @@ class DataRun {
     const int64_t groups = p_.geometry.groups;
     exec::ParallelFor(groups, serial, [this](int64_t group, int worker) {
       float* packed = packed_ + group * s_.group_floats_;
-      if (!s_.apart_.products.empty()) {
+      if (!s_.apart_.products.empty() || s_.source_channels_ % s_.a_term() != 0) {
         std::memset(packed, 0, static_cast<size_t>(s_.group_floats_) * sizeof(float));
-        PackGroup(group, s_.apart_, ScratchOf(worker).weights, packed);
       }
+      if (!s_.apart_.products.empty()) PackGroup(group, s_.apart_, ScratchOf(worker).weights, packed);
       PackGroup(group, s_.together_, ScratchOf(worker).weights, packed);
     });
     return kernels::Lines().any_nonfinite(packed_, groups * s_.group_floats_);
+  }
+
+  // Makes pairs of the numbers of neighbouring source channels, which are BF16, where the first of them are.
+  void PairAllWeights(bool serial) const {
+    exec::ParallelFor(p_.geometry.groups, serial, [this](int64_t group, int) {
+      for (const ProductList* list : {&s_.together_, &s_.apart_}) {
+        for (const Product& product : list->products) {
+          const int64_t rows = s_.Rows(product), shifts = static_cast<int64_t>(product.shifts.size());
+          float* shift = packed_ + group * s_.group_floats_ + product.packed_offset;
+          for (int64_t t = 0; t < shifts; ++t, shift += s_.ShiftFloats(product)) PairTerms(rows, shift);
+        }
+      }
+    });
+  }
+
+  void PairTerms(int64_t rows, float* weights) const {
+    for (int64_t term = 0; term < s_.terms(); ++term) {
+      for (int64_t r = 0; r < rows; ++r) {
+        uint32_t pair[2];
+        for (int64_t i = 0; i < 2; ++i) std::memcpy(&pair[i], weights + (2 * term + i) * rows + r, sizeof(pair[i]));
+        pair[0] = pair[0] >> 16 | (pair[1] & 0xFFFF0000u);
+        std::memcpy(weights + term * rows + r, &pair[0], sizeof(pair[0]));
+      }
+    }
   }
 
   // packed[product][shift][source][row]
@@ -160,23 +187,24 @@ class DataRun {
                const DataScratch& scratch) const {
     int64_t shifts = 0, done = 0;
     for (const Product& product : products) shifts += static_cast<int64_t>(product.shifts.size());
-    const int64_t all = std::max<int64_t>(1, shifts * s_.source_channels_);
-    for (int64_t c = 0; c < s_.source_channels_; c += s_.chunk_) {
-      const int64_t channels = std::min(s_.chunk_, s_.source_channels_ - c);
-      for (int64_t k = 0; k < channels; ++k) {
-        LoadChannel(group * s_.source_channels_ + c + k, piece, scratch.line, scratch.slab + k * s_.channel_floats_);
+    const int64_t all = std::max<int64_t>(1, shifts * s_.terms());
+    for (int64_t first = 0; first < s_.terms(); first += s_.chunk_) {
+      const int64_t terms = std::min(s_.chunk_, s_.terms() - first);
+      for (int64_t k = 0; k < terms; ++k) {
+        LoadTerm(group, first + k, piece, scratch.line, scratch.slab + k * s_.channel_floats_);
       }
       for (const Product& product : products) {
-        const int64_t work = static_cast<int64_t>(product.shifts.size()) * channels;
-        Multiply(group, product, c, channels, wanted.Part(done, done + work, all), scratch);
+        const int64_t work = static_cast<int64_t>(product.shifts.size()) * terms;
+        Multiply(group, product, first, terms, wanted.Part(done, done + work, all), scratch);
         done += work;
       }
     }
   }
 
-  // One channel with its padding.
-  void LoadChannel(int64_t channel, const Piece& piece, float* line, float* to) const {
-    const int64_t pitch = s_.pitch_;
+  // A channel, or a pair of them, with its padding.
+  void LoadTerm(int64_t group, int64_t term, const Piece& piece, float* line, float* to) const {
+    const int64_t pitch = s_.pitch_, channel = group * s_.source_channels_ + term * s_.a_term();
+    const bool alone = (term + 1) * s_.a_term() > s_.source_channels_;                   // its other half is 0
     const int64_t column = piece.column + s_.least_[2], row = piece.row + s_.least_[1];  // coordinates of the first
     const int64_t low = std::clamp<int64_t>(-column, 0, pitch);
     const int64_t high = std::clamp<int64_t>(s_.source_size_[2] - column, low, pitch);
@@ -190,17 +218,20 @@ class DataRun {
         continue;
       }
       std::fill(to, to + top * pitch + low, 0.0f);
-      LoadRows(source_planes_.PlaneAt(piece.image, channel, depth), part, line, to + top * pitch + low);
+      LoadRows(source_planes_.PlaneAt(piece.image, channel, depth), alone, part, line, to + top * pitch + low);
       std::fill(to + (bottom - 1) * pitch + high, to + s_.SlabRows() * pitch, 0.0f);
     }
     std::fill(to, to + s_.shared_ + Widest(), 0.0f);  // the last row's padding, and what the last panel reads
   }
 
   // Rows with zeros between them.
-  void LoadRows(int64_t plane, const sheets::PlanePart& part, float* line, float* to) const {
+  void LoadRows(int64_t plane, bool alone, const sheets::PlanePart& part, float* line, float* to) const {
     const int64_t step = s_.source_.strides[4], lanes = s_.tiles_.vector_lanes;
     int64_t zeros = 0;
-    if (step == 1) {
+    if (s_.dot_rate_ > 0) {
+      source_pairs_.FetchGrid(plane + part.first_row * s_.source_.strides[3] + part.first_column, s_.source_.strides[1],
+                              alone, s_.source_.strides[3], part.rows, 1, part.columns, to, s_.pitch_);
+    } else if (step == 1) {
       source_planes_.Load(plane, part, s_.pitch_, line, to, nullptr);
       zeros = base::RoundUp(part.columns, lanes) - part.columns;
     } else {
@@ -226,15 +257,15 @@ class DataRun {
     packing::Asks asks;
   };
 
-  // Adds the terms of source channels [c, c + channels).
-  void Multiply(int64_t group, const Product& product, int64_t c, int64_t channels, const Wanted& wanted,
+  // Adds terms [first_term, first_term + terms) under every shift.
+  void Multiply(int64_t group, const Product& product, int64_t first_term, int64_t terms, const Wanted& wanted,
                 const DataScratch& scratch) const {
     const int64_t all = s_.Rows(product), shifts = static_cast<int64_t>(product.shifts.size());
     const kernels::GatherTiles& whole = s_.tiles_.tiles[product.vectors - 1];
-    const float* weights = packed_ + group * s_.group_floats_ + product.packed_offset + c * all;
+    const float* weights = packed_ + group * s_.group_floats_ + product.packed_offset + first_term * all;
     float* results = scratch.results + product.first_phase * s_.result_channels_ * s_.position_floats_;
     for (int64_t t = 0; t < shifts; ++t) {
-      scratch.runs[t] = {t * s_.source_channels_ * all, product.shifts[static_cast<size_t>(t)], channels};
+      scratch.runs[t] = {t * s_.ShiftFloats(product), product.shifts[static_cast<size_t>(t)], terms};
     }
     for (int64_t r = 0; r < whole.most_rows; ++r) scratch.result_offsets[r] = r * s_.position_floats_;
     kernels::GatherOperands operands{};
@@ -250,7 +281,7 @@ class DataRun {
     if (blocks == 0) return;
     // Blocks take turns with what is read and what is written next. In steps so short that every line is asked for
     // twice: processors drop some of what they are asked for.
-    const int64_t turns = base::CeilDiv(blocks, int64_t{2}), times = shifts * packing::AskTimes(channels);
+    const int64_t turns = base::CeilDiv(blocks, int64_t{2}), times = shifts * packing::AskTimes(terms);
     const auto share = [&](const char* from, int64_t bytes) {
       const int64_t part = bytes / turns;
       const int64_t step = std::clamp(base::CeilDiv(part, std::max<int64_t>(1, 2 * calls * times)), int64_t{1},
@@ -272,7 +303,7 @@ class DataRun {
         operands.a = weights + row;
         share.asks.Assign(p, share.from + block / 2 * share.bytes, share.step, &operands);
         operands.c = results + row * s_.position_floats_ + first;
-        tiles.adjacent[rows](operands, c > 0);
+        tiles.adjacent[rows](operands, first_term > 0);
       }
     }
   }
@@ -344,6 +375,7 @@ class DataRun {
   plan::Shares scratch_;
   LineReader source_, weight_;
   LineWriter result_;
+  PairReader source_pairs_;
   sheets::PlaneReader source_planes_;
   sheets::PlaneWriter result_planes_;
 };

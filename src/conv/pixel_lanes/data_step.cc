@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked_math.h"
+#include "conv/bf16_dot.h"
 #include "conv/packing/scratch.h"
 #include "conv/sheets/sheet.h"
 #include "conv/work.h"
@@ -27,12 +28,14 @@ constexpr int64_t kEnoughJobs = 16;
 // Of low tiles: most vectors cross a cache line, which few rows do not make up for.
 constexpr double kEfficiencyOfFew = 0.5;  // 2 or 3 rows
 constexpr double kEfficiencyOfOne = 0.35;
+constexpr double kPairEfficiency = 0.8;
 constexpr double kWorkAPlane = 50;      // of a channel in a slab, or in a phase of the results, besides
 constexpr double kWorkASlabElem = 0.5;  // copying one element
+constexpr double kWorkASlabPair = 1;
 constexpr double kWorkASlabRow = 10;
 constexpr double kWorkAWait = 0.5;        // more where it has to be waited for
 constexpr double kWorkASlabStride = 1.5;  // more where an element has no neighbour beside it
-constexpr double kWorkAPackedWeight = 2;
+constexpr double kWorkAPackedWeight = 2, kWorkAPairedWeight = 8;
 constexpr double kWorkAStore = 0.5;  // storing one element
 constexpr double kWorkAPairedStore = 0.8;
 constexpr double kWorkAStoredRow = 10;
@@ -40,6 +43,13 @@ constexpr double kWorkAConversion = 0.3;  // more where elements are not plain F
 constexpr double kWorkAStride = 3;        // more where it has no neighbour beside it
 constexpr double kWorkATileVector = 2;    // adding to one vector of a result
 constexpr double kWorkATileCall = 60;
+
+// The rate of dot products of pairs of channels; 0 where multiply-adds serve better. A matrix unit would rather have
+// more rows than there are.
+double PairRate(const ConvProblem& problem, const Operand& source) {
+  const double rate = Bf16DotRate(source.dtype, problem.weight.dtype, problem.rule);
+  return source.strides[4] == 1 && !ByMatrixUnit(rate) ? rate : 0;
+}
 
 // The phases of one axis and the residues that no tap reaches.
 std::vector<AxisPhase> WholeAxis(const Geometry& g, int axis, bool forward) {
@@ -71,7 +81,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   result_size_ = forward_ ? g.output_size : g.input_size;
   source_channels_ = forward_ ? g.group_input_channels() : g.group_output_channels();
   result_channels_ = forward_ ? g.group_output_channels() : g.group_input_channels();
-  tiles_ = kernels::AllGatherTiles();
+  dot_rate_ = PairRate(problem, source_);
+  tiles_ = dot_rate_ > 0 ? kernels::PairGatherTiles() : kernels::AllGatherTiles();
   const Extent3& steps = weight_.tap_strides;
   const bool even = steps[1] == g.kernel[2] * steps[2] && steps[0] == g.kernel[1] * steps[1];
   weight_run_ = even ? g.taps() : g.kernel[2];
@@ -90,7 +101,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
-  const double packing = static_cast<double>(weight_.taps * source_channels_ * result_channels_) * kWorkAPackedWeight;
+  const double packing = static_cast<double>(weight_.taps * source_channels_ * result_channels_) *
+                         (dot_rate_ > 0 ? kWorkAPairedWeight : kWorkAPackedWeight);
   work_ = ((ProductWork(together_.products) + OtherWork(problem)) * static_cast<double>(pieces_) + packing) *
           static_cast<double>(g.groups);
 }
@@ -120,8 +132,8 @@ void DataStep::MakePhases(const Geometry& g) {
 
 // Tall pieces share more of their rows; all phases' results stay in the cache.
 void DataStep::Cut() {
-  const int64_t chunks = CeilDiv(source_channels_, kMostChunk);
-  chunk_ = CeilDiv(source_channels_, std::max<int64_t>(1, chunks));
+  const int64_t chunks = CeilDiv(terms(), kMostChunk);
+  chunk_ = CeilDiv(terms(), std::max<int64_t>(1, chunks));
   const int64_t results = static_cast<int64_t>(phases_.size()) * result_channels_;
   columns_ = base::PartSize(
       walk_[2], std::min(kMostColumns, std::max<int64_t>(64, kResultFloats / std::max<int64_t>(1, results))));
@@ -197,7 +209,7 @@ void DataStep::PlaceWeights(ProductList* list) {
   constexpr int64_t kNone = -1;
   list->tap_offsets.assign(static_cast<size_t>(weight_.taps), kNone);
   for (Product& product : list->products) {
-    const int64_t shift_floats = source_channels_ * Rows(product);
+    const int64_t shift_floats = ShiftFloats(product);
     product.packed_offset = group_floats_;
     group_floats_ += static_cast<int64_t>(product.shifts.size()) * shift_floats;
     for (int64_t p = 0; p < product.phases; ++p) {
@@ -212,7 +224,7 @@ void DataStep::PlaceWeights(ProductList* list) {
   const auto first = list->tap_offsets.begin(), end = list->tap_offsets.end();
   if (list->products.empty() || std::find(first, end, kNone) == end) return;
   std::replace(first, end, kNone, group_floats_);
-  group_floats_ += source_channels_ * Rows(list->products[0]);
+  group_floats_ += ShiftFloats(list->products[0]);
 }
 
 // Per vector of positions and term, for a tile of so many vectors.
@@ -221,7 +233,9 @@ double DataStep::TileWork(int64_t rows, int vectors) const {
   const double efficiency = height < 2 ? kEfficiencyOfOne : height < 4 ? kEfficiencyOfFew : 1;
   // In registers, a term's loads take as long as multiply-adds; those of the source cross cache lines and count twice,
   // and as many lines are asked for ahead.
-  const double products = static_cast<double>(height * vectors), loads = static_cast<double>(height + 3 * vectors);
+  const double a_product = dot_rate_ > 0 ? 2 / (dot_rate_ * kPairEfficiency) : 1;
+  const double products = static_cast<double>(height * vectors) * a_product,
+               loads = static_cast<double>(height + 3 * vectors);
   return static_cast<double>(rounds) * std::max(products / efficiency, loads) / static_cast<double>(vectors);
 }
 
@@ -248,8 +262,8 @@ double DataStep::ProductWork(const std::vector<Product>& products) const {
     const double vectors = static_cast<double>(CeilDiv(Positions(), int64_t{tiles_.vector_lanes}));
     const double lanes = static_cast<double>(tiles_.vector_lanes) / kWorkLanes;
     const double rounds = static_cast<double>(CeilDiv(Rows(product), int64_t{tiles_.tiles[width - 1].most_rows}));
-    const double terms = static_cast<double>(product.shifts.size()) * static_cast<double>(source_channels_);
-    const double chunks = static_cast<double>(CeilDiv(source_channels_, chunk_));
+    const double terms = static_cast<double>(product.shifts.size()) * static_cast<double>(this->terms());
+    const double chunks = static_cast<double>(CeilDiv(this->terms(), chunk_));
     work += lanes * vectors *
             (TileWork(Rows(product), width) * terms + static_cast<double>(Rows(product)) * chunks * kWorkATileVector);
     work += std::ceil(vectors / width) * rounds * chunks * kWorkATileCall;
@@ -260,13 +274,13 @@ double DataStep::ProductWork(const std::vector<Product>& products) const {
 double DataStep::OtherWork(const ConvProblem& problem) const {
   const auto conversion = [&](const Operand& operand) { return problem.IsPlain(operand) ? 0 : kWorkAConversion; };
   const bool ahead = problem.geometry.groups > 1 && rows_ == walk_[1];  // asked for while others are multiplied
-  const double load = kWorkASlabElem + (ahead ? 0 : kWorkAWait) + conversion(source_) +
-                      (source_.strides[4] == 1 ? 0 : kWorkASlabStride);
+  const double load = (dot_rate_ > 0 ? kWorkASlabPair : kWorkASlabElem) + (ahead ? 0 : kWorkAWait) +
+                      conversion(source_) + (source_.strides[4] == 1 ? 0 : kWorkASlabStride);
   const double store = (pairs_ ? kWorkAPairedStore : kWorkAStore) + conversion(result_) +
                        (pairs_ || phases_[0].axes[2].result_step * result_.strides[4] == 1 ? 0 : kWorkAStride);
-  const double slab_rows = static_cast<double>((1 + span_[0]) * SlabRows() * source_channels_);
+  const double slab_rows = static_cast<double>((1 + span_[0]) * SlabRows() * terms());
   const double result_rows = static_cast<double>(rows_ * result_channels_) * static_cast<double>(phases_.size());
-  const double planes = static_cast<double>((1 + span_[0]) * source_channels_) +
+  const double planes = static_cast<double>((1 + span_[0]) * terms()) +
                         static_cast<double>(result_channels_) * static_cast<double>(phases_.size());
   return slab_rows * (static_cast<double>(pitch_) * load + kWorkASlabRow) +
          result_rows * (static_cast<double>(columns_) * store + kWorkAStoredRow) + planes * kWorkAPlane;
@@ -288,7 +302,8 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(rows_) + " rows by " + std::to_string(columns_) + " columns, " +
          std::to_string(phases_.size()) + " phases in " + std::to_string(together_.products.size()) +
-         " products, chunks of " + std::to_string(chunk_) + " source channels";
+         " products, chunks of " + std::to_string(chunk_ * a_term()) + " source channels" +
+         (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
 }  // namespace canopy::conv::pixel_lanes

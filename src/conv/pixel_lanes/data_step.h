@@ -6,7 +6,8 @@
 //                                                               slab[source channel][position + shift of tap].
 // Positions between the rows of a slab are computed and thrown away. With a stride, backward data has one such product
 // for every residue; where most residues meet most shifts, they become rows of one product, with weights of 0 for the
-// shifts that a residue does not meet, since many rows make better use of what is read than few do.
+// shifts that a residue does not meet, since many rows make better use of what is read than few do. With BF16 dot
+// products a term is a pair of source channels.
 #ifndef CANOPY_CONV_PIXEL_LANES_DATA_STEP_H_
 #define CANOPY_CONV_PIXEL_LANES_DATA_STEP_H_
 
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checked_math.h"
 #include "conv/algorithm.h"
 #include "conv/grid.h"
 #include "conv/packing/weight_panels.h"
@@ -37,7 +39,7 @@ struct Product {
   int64_t first_phase, phases;
   std::vector<int64_t> shifts;  // that some phase meets
   int vectors = 1;              // of a tile
-  int64_t packed_offset = 0;    // of weights [shift][source channel][row], in floats of a group
+  int64_t packed_offset = 0;    // of weights [shift][term][row], in floats of a group
 };
 
 // Products of all phases, and where the weight of each kernel offset is packed for source channel 0 and result 0.
@@ -85,12 +87,16 @@ class DataStep : public Step {
   int64_t SlabRows() const { return rows_ + span_[1]; }
   int64_t Positions() const { return (rows_ - 1) * pitch_ + columns_; }
   int64_t Rows(const Product& product) const { return product.phases * result_channels_; }
+  int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }                     // source channels
+  int64_t terms() const { return base::CeilDiv(source_channels_, a_term()); }  // of a group, under a shift
+  int64_t ShiftFloats(const Product& product) const { return terms() * a_term() * Rows(product); }  // of packed weights
 
   bool forward_;
   Operand source_, result_;
   Extent3 source_size_{}, result_size_{};
   int64_t source_channels_ = 0, result_channels_ = 0;  // of a group
   packing::WeightView weight_;
+  double dot_rate_ = 0;     // of BF16 pairs; 0: FP32 multiply-adds
   int64_t weight_run_ = 1;  // kernel offsets whose weights lie evenly
   std::vector<Phase> phases_;
   ProductList together_;  // the cheapest
@@ -100,12 +106,12 @@ class DataStep : public Step {
   Extent3 least_{};       // source coordinate of position 0 under the least shift
   Extent3 span_{};        // from the least shift to the greatest
   kernels::GatherTilesList tiles_{};
-  int64_t chunk_ = 1;               // source channels of a slab
+  int64_t chunk_ = 1;               // terms of a slab
   int64_t rows_ = 1, columns_ = 1;  // positions of a piece: of one image and depth
   int64_t pitch_ = 1;               // of a slab's rows: what is padding behind one and before the next is shared
   int64_t shared_ = 0;
   int64_t row_blocks_ = 0, column_blocks_ = 0;
-  int64_t channel_floats_ = 0;   // of a slab, from channel to channel
+  int64_t channel_floats_ = 0;   // of a slab, from term to term
   int64_t position_floats_ = 0;  // of the results, from channel to channel
   int64_t group_floats_ = 0;     // of packed weights
   int64_t pieces_ = 0;           // of a group

@@ -6,6 +6,7 @@
 #include <array>
 #include <string>
 
+#include "conv/bf16_dot.h"
 #include "kernels/dispatch.h"
 #include "tests/conv/algorithm_run.h"
 #include "tests/conv/random_case.h"
@@ -47,6 +48,7 @@ TEST_P(PixelLanesTest, GivesExactSumsOfWholeNumbers) {
   const kernels::ScopedTarget scoped(GetParam());
   std::array<int, 3> served{};
   for (uint32_t seed = 0; seed < 200; ++seed) {
+    const ScopedBf16Dot dot(seed / 4 % 2 == 0);
     Case c = GroupsCase(seed, seed % 4 == 0 ? DType::kBFloat16 : DType::kFloat32);
     ExpectExactSums(&c, "pixel_lanes", "seed " + std::to_string(seed), &served);
     if (HasFailure()) return;
@@ -58,8 +60,9 @@ TEST_P(PixelLanesTest, GivesExactSumsOfWholeNumbers) {
 
 TEST_P(PixelLanesTest, KeepsPaddingAbsentBesideWhatIsNotFinite) {
   const kernels::ScopedTarget scoped(GetParam());
-  for (uint32_t seed = 0; seed < 60; ++seed) {
-    Case c = GroupsCase(seed, DType::kFloat32);
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    const ScopedBf16Dot dot(seed / 2 % 2 == 0);
+    Case c = GroupsCase(seed, seed % 2 == 0 ? DType::kFloat32 : DType::kBFloat16);
     MakeOneInfinite(&c, seed);
     ExpectPaddingAbsent(&c, "pixel_lanes", "seed " + std::to_string(seed));
     if (HasFailure()) return;
