@@ -302,7 +302,7 @@ DataScratch DataStep::ScratchAt(char* at, int64_t* bytes) const {
 std::string DataStep::Describe() const {
   return "pieces of " + std::to_string(rows_) + " rows by " + std::to_string(columns_) + " columns, " +
          std::to_string(phases_.size()) + " phases in " + std::to_string(together_.products.size()) +
-         " products, chunks of " + std::to_string(chunk_ * a_term()) + " source channels" +
+         " products, chunks of " + std::to_string(std::min(chunk_ * a_term(), source_channels_)) + " source channels" +
          (dot_rate_ > 0 ? ", BF16 dot products" : "");
 }
 
