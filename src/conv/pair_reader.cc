@@ -56,16 +56,20 @@ void PairReader::FetchNumbers(int64_t offset, int64_t step, int64_t count, uint1
     std::memcpy(to, base_ + offset, static_cast<size_t>(count) * sizeof(uint16_t));
     return;
   }
+  if (plain_ && step == 2) return lines_.every_second16(base_ + offset, 0, 1, count, to);
   for (int64_t i = 0; i < count; i += kChunk) {
     const int64_t run = std::min(kChunk, count - i);
     Line(offset + i * step, step, run, to + i);
   }
 }
 
-void PairReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count,
-                           uint16_t* to) const {
-  if (plain_ && step == 2) return lines_.every_second16(base_ + offset, row_step, rows, count, to);
-  for (int64_t r = 0; r < rows; ++r) FetchNumbers(offset + r * row_step, step, count, to + r * count);
+void PairReader::FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, uint16_t* to,
+                           int64_t to_step) const {
+  if (plain_ && step == 1) return lines_.copy_rows16(base_ + offset, row_step, rows, count, to, to_step);
+  if (plain_ && step == 2 && to_step == count) {
+    return lines_.every_second16(base_ + offset, row_step, rows, count, to);
+  }
+  for (int64_t r = 0; r < rows; ++r) FetchNumbers(offset + r * row_step, step, count, to + r * to_step);
 }
 
 const uint16_t* PairReader::Line(int64_t offset, int64_t step, int64_t count, uint16_t* chunk) const {

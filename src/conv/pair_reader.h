@@ -54,8 +54,9 @@ class PairReader {
   // to[i] = element offset + i * step, 0 <= i < count. Writes nothing else.
   void FetchNumbers(int64_t offset, int64_t step, int64_t count, uint16_t* to) const;
 
-  // The same of rows: to[r * count + i] = element offset + r * row_step + i * step, 0 <= r < rows.
-  void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, uint16_t* to) const;
+  // The same of rows: to[r * to_step + i] = element offset + r * row_step + i * step, 0 <= r < rows.
+  void FetchGrid(int64_t offset, int64_t row_step, int64_t rows, int64_t step, int64_t count, uint16_t* to,
+                 int64_t to_step) const;
 
   void PrefetchToL2(int64_t offset, int64_t count) const { reader_.PrefetchToL2(offset, count); }
 

@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "conv/nonfinite.h"
 #include "conv/pixel_lanes/weights_step.h"
+#include "conv/sheets/pattern_planes.h"
 #include "conv/sheets/sheet.h"
 #include "exec/pool.h"
 #include "kernels/dots/contract.h"
@@ -18,7 +19,26 @@ constexpr int64_t kMostVectors = 256;  // terms of a sum before a second level
 
 }  // namespace
 
+// A sheet's numbers: floats, or BF16 patterns.
+template <class T>
+struct SheetsOf;
+
+template <>
+struct SheetsOf<float> {
+  using Reader = sheets::PlaneReader;
+  static const kernels::DotsKernels& Kernels() { return kernels::Dots(); }
+  static float Sum(const float* numbers, int64_t count) { return kernels::Lines().sum(numbers, count); }
+};
+
+template <>
+struct SheetsOf<uint16_t> {
+  using Reader = sheets::PatternPlanes;
+  static const kernels::DotsKernelsOf<uint16_t>& Kernels() { return kernels::PairDots(); }
+  static float Sum(const uint16_t* numbers, int64_t count) { return kernels::Lines().sum_bf16(numbers, count); }
+};
+
 // One run of one step.
+template <class T>
 class WeightsRun {
  public:
   WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, float* partial,
@@ -46,8 +66,11 @@ class WeightsRun {
   }
 
  private:
+  using Sheets = SheetsOf<T>;
+
   struct Scratch {
-    float *outputs, *inputs, *sums, *line, *bias;
+    T *outputs, *inputs;
+    float *sums, *line, *bias;
   };
   struct Sheet {
     int64_t group, first_image, images, depth, first_row, rows;
@@ -64,9 +87,9 @@ class WeightsRun {
     const int64_t segments = s_.segments_;
     exec::ParallelFor(p_.geometry.groups * segments, serial, [&](int64_t index, int worker) {
       Scratch scratch;
-      scratch.outputs = scratch_.Of<float>(worker);
-      scratch.inputs = scratch.outputs + s_.results_ * s_.output_floats_;
-      scratch.sums = scratch.inputs + s_.sources_ * s_.ResidueSheets() * s_.input_floats_;
+      scratch.outputs = scratch_.Of<T>(worker);
+      scratch.inputs = scratch.outputs + s_.results_ * s_.output_elements_;
+      scratch.sums = reinterpret_cast<float*>(scratch.inputs + s_.sources_ * s_.ResidueSheets() * s_.input_elements_);
       scratch.line = scratch.sums + s_.sums_floats_;
       scratch.bias = scratch.line + s_.line_floats_;
       Job(index / segments, index % segments, scratch);
@@ -88,7 +111,7 @@ class WeightsRun {
   }
 
   void Job(int64_t group, int64_t segment, const Scratch& scratch) const {
-    std::memset(scratch.outputs, 0, static_cast<size_t>(scratch.line - scratch.outputs) * sizeof(float));
+    std::fill(scratch.outputs, reinterpret_cast<T*>(scratch.line), T{0});
     std::fill(scratch.bias, scratch.bias + s_.results_, 0.0f);
     const int64_t last = (segment + 1) * s_.items_ / s_.segments_;
     for (int64_t item = segment * s_.items_ / s_.segments_; item < last; ++item) {
@@ -111,7 +134,7 @@ class WeightsRun {
   void AddBiases(const Sheet& sheet, const Scratch& scratch) const {
     const int64_t positions = s_.Positions(sheet.images, sheet.rows);
     for (int64_t c = 0; c < s_.results_; ++c) {
-      scratch.bias[c] += kernels::Lines().sum(scratch.outputs + c * s_.output_floats_, positions);
+      scratch.bias[c] += Sheets::Sum(scratch.outputs + c * s_.output_elements_, positions);
     }
   }
 
@@ -119,14 +142,14 @@ class WeightsRun {
     const int64_t width = s_.output_columns_, pitch = s_.columns_.pitch;
     for (int64_t c = 0; c < s_.results_; ++c) {
       for (int64_t i = 0; i < sheet.images; ++i) {
-        float* to = scratch.outputs + c * s_.output_floats_ + i * s_.image_pitch_;
+        T* to = scratch.outputs + c * s_.output_elements_ + i * s_.image_pitch_;
         const int64_t plane = output_.PlaneAt(sheet.first_image + i, sheet.group * s_.results_ + c, sheet.depth);
         output_.Load(plane, {sheet.first_row, 1, sheet.rows, 0, width}, pitch, scratch.line, to, nullptr);
       }
       // Longer sheets leave rows behind shorter ones.
-      float* sheet_end = scratch.outputs + c * s_.output_floats_ + s_.Positions(sheet.images, sheet.rows);
-      float* end = scratch.outputs + (c + 1) * s_.output_floats_;
-      if (sheet.rows < s_.band_ || sheet.images < s_.images_) std::fill(sheet_end, end, 0.0f);
+      T* sheet_end = scratch.outputs + c * s_.output_elements_ + s_.Positions(sheet.images, sheet.rows);
+      T* end = scratch.outputs + (c + 1) * s_.output_elements_;
+      if (sheet.rows < s_.band_ || sheet.images < s_.images_) std::fill(sheet_end, end, T{0});
     }
   }
 
@@ -136,7 +159,7 @@ class WeightsRun {
       for (int64_t i = 0; i < sheet.images; ++i) {
         const int64_t plane = input_.PlaneAt(sheet.first_image + i, sheet.group * s_.sources_ + c, sheet.depth);
         for (int64_t r = 0; r < s_.rows_.stride; ++r) {
-          float* to = scratch.inputs + (c * s_.rows_.stride + r) * pairs * s_.input_floats_ + i * s_.image_pitch_;
+          T* to = scratch.inputs + (c * s_.rows_.stride + r) * pairs * s_.input_elements_ + i * s_.image_pitch_;
           LoadResidue(sheet, plane, r, scratch.line, to);
         }
       }
@@ -144,16 +167,16 @@ class WeightsRun {
   }
 
   // Rows of one residue that a sheet's output meets, with zeros for those outside the plane.
-  void LoadResidue(const Sheet& sheet, int64_t plane, int64_t residue, float* line, float* to) const {
+  void LoadResidue(const Sheet& sheet, int64_t plane, int64_t residue, float* line, T* to) const {
     const WeightTaps &h = s_.rows_, &w = s_.columns_;
     const int64_t first = sheet.first_row + h.least, rows = sheet.rows + h.greatest - h.least;
     const int64_t count = h.Count(residue);
     const int64_t begin = std::clamp<int64_t>(-first, 0, rows), end = std::clamp<int64_t>(count - first, begin, rows);
-    float* odd = w.stride == 2 ? to + s_.input_floats_ : nullptr;
-    for (float* part : {to, odd}) {
+    T* odd = w.stride == 2 ? to + s_.input_elements_ : nullptr;
+    for (T* part : {to, odd}) {
       if (part == nullptr) continue;
-      std::fill(part + s_.left_, part + s_.left_ + begin * w.pitch, 0.0f);
-      if (sheet.images == 1) std::fill(part + s_.left_ + end * w.pitch, part + s_.left_ + rows * w.pitch, 0.0f);
+      std::fill(part + s_.left_, part + s_.left_ + begin * w.pitch, T{0});
+      if (sheet.images == 1) std::fill(part + s_.left_ + end * w.pitch, part + s_.left_ + rows * w.pitch, T{0});
     }
     if (begin == end) return;
     const int64_t at = s_.left_ + begin * w.pitch;
@@ -162,7 +185,7 @@ class WeightsRun {
   }
 
   // Planes of the next sheet, as if their rows lay densely.
-  static Wanted WantedOf(const sheets::PlaneReader& reader, const Operand& operand, const Sheet& sheet,
+  static Wanted WantedOf(const typename Sheets::Reader& reader, const Operand& operand, const Sheet& sheet,
                          int64_t channels, int64_t stride) {
     const int64_t bytes = numerics::ElementBytes(operand.dtype);
     const int64_t element = reader.PlaneAt(sheet.first_image, sheet.group * channels, sheet.depth) +
@@ -174,9 +197,9 @@ class WeightsRun {
   void Multiply(const Sheet& sheet, const Sheet& next, const Scratch& scratch) const {
     const Wanted wanted[2] = {WantedOf(output_, p_.output, next, s_.results_, 1),
                               WantedOf(input_, p_.input, next, s_.sources_, s_.rows_.stride)};
-    const int64_t vectors = base::CeilDiv(s_.Positions(sheet.images, sheet.rows), s_.lanes_), taps = Taps();
-    kernels::DotsCall call{};
-    call.a_row = s_.output_floats_;
+    const int64_t vectors = base::CeilDiv(s_.Positions(sheet.images, sheet.rows), s_.vector_positions()), taps = Taps();
+    kernels::DotsCallOf<T> call{};
+    call.a_row = s_.output_elements_;
     call.sums_row = taps * s_.lanes_;
     for (const WeightTile& tile : s_.tiles_) {
       call.b_offsets = &s_.offsets_[static_cast<size_t>(tile.column)];
@@ -189,9 +212,9 @@ class WeightsRun {
       }
       for (int64_t v = 0; v < vectors; v += call.vectors) {
         call.vectors = std::min(kMostVectors, vectors - v);
-        call.a = scratch.outputs + tile.row * s_.output_floats_ + v * s_.lanes_;
-        call.b = scratch.inputs + v * s_.lanes_;
-        tile.dots(call);
+        call.a = scratch.outputs + tile.row * s_.output_elements_ + v * s_.vector_positions();
+        call.b = scratch.inputs + v * s_.vector_positions();
+        Sheets::Kernels().dots[tile.rows][tile.columns](call);
         for (int i = 0; i < 2; ++i) call.ahead[i] += call.vectors * call.ahead_step[i];
       }
     }
@@ -233,7 +256,7 @@ class WeightsRun {
   const Buffers& b_;
   float* partial_;
   plan::Shares scratch_;
-  sheets::PlaneReader input_, output_;
+  typename Sheets::Reader input_, output_;
   bool bias_;
   LineWriter result_;
   std::atomic<int>* nonfinite_;
@@ -241,9 +264,12 @@ class WeightsRun {
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
-  WeightsRun(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, partial_handle_)),
-             ledger.FetchEach(workspace, scratch_handle_), ledger.Fetch(workspace, flag_handle_))
-      .Run();
+  const auto run = [&](auto number) {
+    WeightsRun<decltype(number)>(*this, problem, buffers, static_cast<float*>(ledger.Fetch(workspace, partial_handle_)),
+                                 ledger.FetchEach(workspace, scratch_handle_), ledger.Fetch(workspace, flag_handle_))
+        .Run();
+  };
+  pairs() ? run(uint16_t{}) : run(float{});
 }
 
 }  // namespace canopy::conv::pixel_lanes

@@ -4,7 +4,8 @@
 // small, and bands of rows stay in the cache where they are large. With a stride, the input's rows and columns of each
 // residue are a sheet of their own. Every weight is then a dot product
 //   sum over positions of output[result channel][position] * input[source channel][position + shift of tap],
-// of which a tile of some result channels by some pairs of source channel and tap keeps its sums in registers. Bias
+// of which a tile of some result channels by some pairs of source channel and tap keeps its sums in registers. BF16
+// stays BF16 in sheets, whose pairs of positions are multiplied, where vectors' dot products are fast. Bias
 // gradients, if wanted too, are sums of the sheets, where these are not rounded.
 #ifndef CANOPY_CONV_PIXEL_LANES_WEIGHTS_STEP_H_
 #define CANOPY_CONV_PIXEL_LANES_WEIGHTS_STEP_H_
@@ -14,6 +15,7 @@
 
 #include "conv/algorithm.h"
 #include "kernels/dots/contract.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::pixel_lanes {
 
@@ -42,8 +44,8 @@ struct WeightTile {
     int64_t plane, part, parts;
   };
 
-  int64_t row, column;  // result channel; source channel and tap
-  kernels::DotsFn dots;
+  int64_t row, column;  // the first: result channel; source channel and tap
+  int64_t rows, columns;
   Share shares[2];
 };
 
@@ -57,8 +59,12 @@ class WeightsStep : public Step {
   double Work() const override { return work_; }
 
  private:
+  template <class T>
   friend class WeightsRun;
 
+  bool pairs() const { return dot_rate_ > 0; }  // are multiplied
+  int64_t vector_positions() const { return lanes_ * (pairs() ? 2 : 1); }
+  int64_t LineElements() const { return kernels::kMemoryLineFloats * (pairs() ? 2 : 1); }  // of sheets
   void Cut(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
   void ListOffsets();
@@ -73,14 +79,15 @@ class WeightsStep : public Step {
 
   bool bias_;
   WeightTaps rows_, columns_;
+  double dot_rate_;  // of vectors of BF16 pairs; 0: floats are multiplied
   int64_t lanes_ = 1;
   int64_t sources_ = 0, results_ = 0;  // channels of a group
   int64_t output_columns_ = 0;
   int64_t images_ = 1, band_ = 1;  // of a sheet: several images, or output rows of one
   int64_t image_pitch_ = 0;
   int64_t image_blocks_ = 0, bands_ = 0;
-  int64_t output_floats_ = 0, input_floats_ = 0;  // of a sheet of one channel (and residue)
-  int64_t left_ = 0;                              // floats before the input's first
+  int64_t output_elements_ = 0, input_elements_ = 0;  // of a sheet of one channel (and residue)
+  int64_t left_ = 0;                                  // elements before the input's first
   std::vector<int64_t> offsets_;  // of the input under position 0, by source channel and tap, as weights lie
   std::vector<WeightTile> tiles_;
   int64_t items_ = 0, segments_ = 1;  // sheets of a group, and the sums that they are shared out to

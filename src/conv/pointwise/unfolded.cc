@@ -159,7 +159,8 @@ void Unfolded::FetchNumbers(const PairReader& reader, int64_t channel, const Ran
   uint16_t* numbers = reinterpret_cast<uint16_t*>(to);
   if (pixels.count % 2 != 0) numbers[pixels.count] = 0;
   ForEachRun(pixels, [&](const Run& run) {
-    reader.FetchGrid(offset + run.offset, row_step_, run.rows, column_step_, run.columns, numbers + run.pixel);
+    reader.FetchGrid(offset + run.offset, row_step_, run.rows, column_step_, run.columns, numbers + run.pixel,
+                     run.columns);
   });
 }
 

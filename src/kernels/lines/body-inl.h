@@ -156,6 +156,24 @@ void CopyRows(const void* HWY_RESTRICT elements, int64_t from_step, int64_t rows
   }
 }
 
+inline void CopyRows16(const uint16_t* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
+                       uint16_t* HWY_RESTRICT to, int64_t to_step) {
+  const hn::ScalableTag<uint16_t> d;
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d)), whole = count - count % lanes;
+  const size_t rest = static_cast<size_t>(count - whole);
+#if !HWY_MEM_OPS_MIGHT_FAULT
+  const auto tail = hn::FirstN(d, rest);
+#endif
+  for (int64_t r = 0; r < rows; ++r, from += from_step, to += to_step) {
+    for (int64_t i = 0; i < whole; i += lanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+#if HWY_MEM_OPS_MIGHT_FAULT
+    std::memcpy(to + whole, from + whole, rest * sizeof(uint16_t));
+#else
+    if (rest > 0) hn::BlendedStore(hn::MaskedLoad(tail, d, from + whole), tail, d, to + whole);
+#endif
+  }
+}
+
 inline void StreamRows(const float* HWY_RESTRICT from, int64_t from_step, int64_t rows, int64_t count,
                        float* HWY_RESTRICT to, int64_t to_step) {
   const hn::ScalableTag<float> d;
@@ -353,6 +371,7 @@ inline const LineKernels& LinesOfTarget() {
       &AddRows,
       &AddShifted,
       {&CopyRows<Form::kFloat32>, &CopyRows<Form::kHfloat32x11>, &CopyRows<Form::kFloat16>, &CopyRows<Form::kBFloat16>},
+      &CopyRows16,
       &StreamRows,
       &Spread,
       &CopyRuns,

@@ -81,6 +81,10 @@ struct LineKernels {
   void (*copy_rows_form[convert::kForms])(const void* from, int64_t from_step, int64_t rows, int64_t count, float* to,
                                           int64_t to_step);
 
+  // copy_rows of 16-bit elements.
+  void (*copy_rows16)(const uint16_t* from, int64_t from_step, int64_t rows, int64_t count, uint16_t* to,
+                      int64_t to_step);
+
   // copy_rows whose whole lines of memory leave past the caches, if they can (kernels/streams.h).
   void (*stream_rows)(const float* from, int64_t from_step, int64_t rows, int64_t count, float* to, int64_t to_step);
 

@@ -237,6 +237,19 @@ TEST_P(LinesTest, CopyRowsCopiesItsRowsAndNothingElse) {
   }
 }
 
+TEST_P(LinesTest, CopyRows16CopiesItsRowsAndNothingElse) {
+  const ScopedTarget scoped(GetParam());
+  for (int64_t count : {0, 1, 7, 8, 15, 31, 32, 33, 64, 77}) {
+    const int64_t rows = 4, from_step = count + 2, to_step = count + 3;
+    std::vector<uint16_t> from(static_cast<size_t>((rows - 1) * from_step + count));  // ends with the last element
+    for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint16_t>(40000 + i);
+    std::vector<uint16_t> to(static_cast<size_t>(rows * to_step), 7777), expected = to;
+    for (int64_t r = 0; r < rows; ++r) std::copy_n(from.begin() + r * from_step, count, expected.begin() + r * to_step);
+    Lines().copy_rows16(from.data(), from_step, rows, count, to.data(), to_step);
+    EXPECT_EQ(to, expected) << count;
+  }
+}
+
 TEST_P(LinesTest, StreamRowsCopiesItsRowsAndNothingElse) {
   const ScopedTarget scoped(GetParam());
   for (const auto& [count, apart, into_line] : {std::tuple{16, 16, 0},
