@@ -42,7 +42,8 @@ void DotPlanes(const DotsCallOf<typename Math::Element>& call) {
     const Element *const a_line = call.a + line * call.a_line, *columns[kColumns];
 #pragma GCC unroll 8
     for (int c = 0; c < kColumns; ++c) columns[c] = call.b + line * call.b_line + call.b_offsets[c];
-    const auto add = [&](V(&to)[kRows][kColumns], int64_t at, const auto& load) {
+    [[maybe_unused]] const auto present = Math::First(decltype(ends)::value ? call.rest : 0);
+    const auto add = [&](V(&to)[kRows][kColumns], int64_t at, auto masked) {
       Ask(ahead);
       Ask(ahead_too);
       ahead += ahead_step;
@@ -50,7 +51,11 @@ void DotPlanes(const DotsCallOf<typename Math::Element>& call) {
       V a[kRows];
 #pragma GCC unroll 8
       for (int r = 0; r < kRows; ++r) {
-        a[r] = load(a_line + r * a_row + at);
+        if constexpr (decltype(masked)::value) {
+          a[r] = Math::LoadMasked(present, a_line + r * a_row + at);
+        } else {
+          a[r] = Math::Load(a_line + r * a_row + at);
+        }
         if constexpr (kSumsRows) row_sums[r] = Math::AddTerms(a[r], row_sums[r]);
       }
 #pragma GCC unroll 8
@@ -64,15 +69,12 @@ void DotPlanes(const DotsCallOf<typename Math::Element>& call) {
     int64_t at = 0;
     for (; at + kAtOnce * Math::kVectorElements <= end; at += kAtOnce * Math::kVectorElements) {
 #pragma GCC unroll 4
-      for (int u = 0; u < kAtOnce; ++u) add(acc[u], at + u * Math::kVectorElements, Math::Load);
+      for (int u = 0; u < kAtOnce; ++u) add(acc[u], at + u * Math::kVectorElements, std::false_type());
     }
     if constexpr (kAtOnce > 1) {
-      for (; at < end; at += Math::kVectorElements) add(acc[0], at, Math::Load);
+      for (; at < end; at += Math::kVectorElements) add(acc[0], at, std::false_type());
     }
-    if constexpr (decltype(ends)::value) {
-      const auto present = Math::First(call.rest);
-      add(acc[0], at, [&](const Element* from) { return Math::LoadMasked(present, from); });
-    }
+    if constexpr (decltype(ends)::value) add(acc[0], at, std::true_type());
   };
   // Two loops: what ends a line takes registers.
   if (!Math::kMasks || call.rest == 0) {
