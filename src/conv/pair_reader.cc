@@ -29,15 +29,8 @@ void PairReader::FetchGrid(int64_t first, int64_t distance, bool alone, int64_t 
 
 void PairReader::ZipRows(int64_t offset, int64_t row_step, int64_t rows, int64_t count, float* to,
                          int64_t to_step) const {
-  int64_t r = 0;
-  if (plain_) {
-    const uint16_t* even = base_ + offset;
-    lines_.zip_rows(even, even + row_step, 2 * row_step, rows / 2, count, to, to_step);
-    r = rows / 2 * 2;
-  }
-  for (; r < rows; r += 2) {
-    FetchLine(offset + r * row_step, row_step, r + 1 == rows, 1, count, to + r / 2 * to_step);
-  }
+  FetchGrid(offset, row_step, false, 2 * row_step, rows / 2, 1, count, to, to_step);
+  if (rows % 2 != 0) FetchLine(offset + (rows - 1) * row_step, row_step, true, 1, count, to + rows / 2 * to_step);
 }
 
 void PairReader::FetchRun(int64_t offset, int64_t count, float* to) const {

@@ -42,7 +42,7 @@ class Numbers<uint16_t> : public LineReader {
   const uint16_t* InPlace(int64_t offset) const { return pairs_.DirectNumbers(offset); }
 
   void CopyRows(int64_t offset, int64_t step, int64_t rows, int64_t count, uint16_t* to, int64_t to_step) const {
-    for (int64_t r = 0; r < rows; ++r) pairs_.FetchNumbers(offset + r * step, 1, count, to + r * to_step);
+    pairs_.FetchGrid(offset, step, rows, 1, count, to, to_step);
   }
 
   void FillSlab(const packing::TapSlab& slab, const ConvProblem& problem, const packing::Strip& strip,
