@@ -8,7 +8,6 @@
 #include "conv/packing/tap_slab.h"
 #include "conv/pair_reader.h"
 #include "conv/tensor_lines.h"
-#include "kernels/dots/contract.h"
 
 namespace canopy::conv::column_dots {
 
@@ -19,8 +18,6 @@ template <>
 class Numbers<float> : public LineReader {
  public:
   using LineReader::LineReader;
-
-  static const kernels::DotsKernels& Kernels() { return kernels::Dots(); }
 
   // Those from an element on where they stand, or nullptr.
   const float* InPlace(int64_t offset) const { return Direct(offset, 1); }
@@ -36,8 +33,6 @@ class Numbers<uint16_t> : public LineReader {
  public:
   Numbers(const void* base, numerics::DType dtype, const numerics::NumericRule& rule)
       : LineReader(base, dtype, rule), pairs_(base, dtype, rule) {}
-
-  static const kernels::DotsKernelsOf<uint16_t>& Kernels() { return kernels::PairDots(); }
 
   const uint16_t* InPlace(int64_t offset) const { return pairs_.DirectNumbers(offset); }
 

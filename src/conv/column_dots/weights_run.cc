@@ -230,7 +230,7 @@ class WeightsRun {
   void Multiply(const Piece& piece, const Piece& next, kernels::DotsCallOf<T> call, const WeightsScratch& scratch,
                 InputAhead* input) const {
     const int64_t bytes = output_.element_bytes();
-    const packing::DotTilesOf<T> tiles(Numbers<T>::Kernels(), piece.rows, s_.taps_, s_.summing());
+    const packing::DotTilesOf<T> tiles(kernels::DotsOf<T>(), piece.rows, s_.taps_, s_.summing());
     const auto coming = [&](int64_t row) {
       return static_cast<const char*>(output_.Address(next.offset + row * p_.output.strides[1]));
     };

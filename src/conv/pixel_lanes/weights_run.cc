@@ -26,14 +26,12 @@ struct SheetsOf;
 template <>
 struct SheetsOf<float> {
   using Reader = sheets::PlaneReader;
-  static const kernels::DotsKernels& Kernels() { return kernels::Dots(); }
   static float Sum(const float* numbers, int64_t count) { return kernels::Lines().sum(numbers, count); }
 };
 
 template <>
 struct SheetsOf<uint16_t> {
   using Reader = sheets::PatternPlanes;
-  static const kernels::DotsKernelsOf<uint16_t>& Kernels() { return kernels::PairDots(); }
   static float Sum(const uint16_t* numbers, int64_t count) { return kernels::Lines().sum_bf16(numbers, count); }
 };
 
@@ -214,7 +212,7 @@ class WeightsRun {
         call.vectors = std::min(kMostVectors, vectors - v);
         call.a = scratch.outputs + tile.row * s_.output_elements_ + v * s_.vector_positions();
         call.b = scratch.inputs + v * s_.vector_positions();
-        Sheets::Kernels().dots[tile.rows][tile.columns](call);
+        kernels::DotsOf<T>().dots[tile.rows][tile.columns](call);
         for (int i = 0; i < 2; ++i) call.ahead[i] += call.vectors * call.ahead_step[i];
       }
     }

@@ -79,6 +79,18 @@ const DotsKernels& Dots();
 // none.
 const DotsKernelsOf<uint16_t>& PairDots();
 
+// Those of the above that multiply such elements.
+template <class T>
+const DotsKernelsOf<T>& DotsOf();
+template <>
+inline const DotsKernelsOf<float>& DotsOf<float>() {
+  return Dots();
+}
+template <>
+inline const DotsKernelsOf<uint16_t>& DotsOf<uint16_t>() {
+  return PairDots();
+}
+
 }  // namespace canopy::kernels
 
 #endif  // CANOPY_KERNELS_DOTS_CONTRACT_H_
