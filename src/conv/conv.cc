@@ -54,10 +54,15 @@ void LogRefusals(const Plan& plan) {
   }
 }
 
-std::string DescribeEntry(const plan::WorkspaceLedger::Entry& entry) {
-  std::string text = std::string("workspace: ") + entry.name;
-  if (entry.threads > 0) text += " of " + std::to_string(entry.threads) + " threads";
-  return text + " " + std::to_string(entry.bytes) + " bytes at " + std::to_string(entry.offset) + "\n";
+std::string DescribeEntry(const plan::WorkspaceLedger& ledger, const plan::WorkspaceLedger::Entry& entry) {
+  const std::string bytes = std::to_string(entry.bytes) + " bytes";
+  std::string text = std::string("workspace: ") + entry.name + ", ";
+  if (entry.threads > 1) {
+    text += std::to_string(entry.threads) + " threads' " + bytes + ", " + std::to_string(ledger.step()) + " apart,";
+  } else {
+    text += bytes;
+  }
+  return text + " at " + std::to_string(ledger.OffsetOf(entry)) + "\n";
 }
 
 }  // namespace
@@ -100,7 +105,7 @@ std::string Describe(const Plan& plan) {
   }
   text += "threads: " + std::to_string(ThreadCount(plan)) + "\n";
   for (const PlannedStep& planned : plan.steps) {
-    for (const auto& entry : planned.ledger.entries()) text += DescribeEntry(entry);
+    for (const auto& entry : planned.ledger.entries()) text += DescribeEntry(planned.ledger, entry);
   }
   return text;
 }

@@ -113,6 +113,13 @@ class Planner {
   std::vector<std::array<double, std::size(kAllComputations)>> works_;
 };
 
+// Each thread's own memory begins at the same place in all steps, where there is room.
+void SpreadShares(int64_t total_bytes, std::vector<PlannedStep>* steps) {
+  int64_t step = 0;
+  for (const PlannedStep& planned : *steps) step = std::max(step, planned.ledger.step());
+  for (PlannedStep& planned : *steps) planned.ledger.Spread(step, total_bytes);
+}
+
 }  // namespace
 
 int64_t Plan::workspace_bytes() const {
@@ -132,6 +139,7 @@ std::unique_ptr<Plan> BuildPlan(const ConvProblem& problem, const char* only) {
   plan->only = only;
   plan->steps = Planner(problem, only).Steps();
   plan->work = WorkOf(plan->steps, problem.computations);
+  SpreadShares(plan->workspace_bytes(), &plan->steps);
   return plan;
 }
 

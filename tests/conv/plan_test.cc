@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "conv/conv.h"
 #include "conv/plan_cache.h"
+#include "exec/pool.h"
 #include "kernels/dispatch.h"
 #include "kernels/gather_gemm/contract.h"
 #include "tests/conv/random_case.h"
@@ -95,6 +97,22 @@ TEST(PlanTest, DirectRulesOutTheFastAlgorithms) {
   EXPECT_TRUE(BuildPlan(problem, nullptr)->steps[0].algorithm->fast);
   EXPECT_FALSE(BuildPlan(problem, kDirect)->steps[0].algorithm->fast);
   EXPECT_STRNE(BuildPlan(problem, kDirect)->steps[0].algorithm->name, "reference");
+}
+
+TEST(PlanTest, AThreadsOwnMemoryIsInTheSamePlaceInAllStepsWhereThereIsRoom) {
+  ConvProblem problem = Square(128, 28);
+  problem.geometry.batch = 8;
+  const std::unique_ptr<Plan> plan = BuildPlan(problem, nullptr);
+  int64_t largest = 0, spread = 0;
+  for (const PlannedStep& planned : plan->steps) largest = std::max(largest, planned.ledger.step());
+  for (const PlannedStep& planned : plan->steps) {
+    plan::WorkspaceLedger further = planned.ledger;
+    further.Spread(largest, plan->workspace_bytes());
+    EXPECT_EQ(further.step(), planned.ledger.step()) << planned.algorithm->name;
+    EXPECT_LE(planned.ledger.total_bytes(), plan->workspace_bytes());
+    spread += planned.ledger.step() == largest;
+  }
+  EXPECT_GE(spread, exec::ThreadCount() > 1 ? 2 : 1);
 }
 
 // docs/accuracy.md: the rarest of very many results would be off too far.

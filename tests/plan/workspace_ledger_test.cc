@@ -43,29 +43,62 @@ TEST(WorkspaceLedgerTest, WhatStartsOverSharesThePlaceOfWhatWasThere) {
   EXPECT_GT(ledger.entries()[static_cast<size_t>(second)].offset, 0);
 }
 
-TEST(WorkspaceLedgerTest, SharesOfThreadsAreOneEntryWithGapsBetweenThem) {
+TEST(WorkspaceLedgerTest, SharesOfAThreadLieTogetherWithGapsBetweenThreads) {
   WorkspaceLedger ledger;
-  ledger.Book("before", 1);
   constexpr int64_t kBytes = 300;
-  const int shares = ledger.BookEach("scratch", kBytes, 3), next = ledger.Book("next", 1);
-  const WorkspaceLedger::Entry& entry = ledger.entries()[static_cast<size_t>(shares)];
-  EXPECT_EQ(entry.threads, 3);
+  const int before = ledger.Book("before", 1), first = ledger.BookEach("scratch", kBytes, 3);
+  const int second = ledger.BookEach("more", kBytes, 3), next = ledger.Book("next", 1);
+  EXPECT_EQ(ledger.entries()[static_cast<size_t>(first)].threads, 3);
   std::vector<char> memory(static_cast<size_t>(ledger.total_bytes()));
-  const Shares fetched = ledger.FetchEach(memory.data(), shares);
-  EXPECT_EQ(fetched.Of(0), ledger.Fetch(memory.data(), shares));
+  const Shares scratch = ledger.FetchEach(memory.data(), first), more = ledger.FetchEach(memory.data(), second);
+  EXPECT_EQ(scratch.Of(0), ledger.Fetch(memory.data(), first));
   for (int worker = 0; worker < 3; ++worker) {
-    char* end = worker < 2 ? fetched.Of(worker + 1) : static_cast<char*>(ledger.Fetch(memory.data(), next));
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(fetched.Of<float>(worker)) % WorkspaceLedger::kAlignment, 0u);
-    EXPECT_GE(end - fetched.Of(worker), worker < 2 ? 2 * kBytes : kBytes);  // a small share's gap is as large as it
+    char* end = worker < 2 ? scratch.Of(worker + 1) : static_cast<char*>(ledger.Fetch(memory.data(), before));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(more.Of<float>(worker)) % WorkspaceLedger::kAlignment, 0u);
+    EXPECT_GE(more.Of(worker) - scratch.Of(worker), kBytes);
+    EXPECT_GE(end - more.Of(worker), worker < 2 ? 3 * kBytes : kBytes);  // the gap is as large as both small shares
   }
-  constexpr int64_t kLarge = int64_t{10} << 20;
-  EXPECT_GE(WorkspaceLedger::StepOf(kLarge), kLarge + (64 << 10));
-  EXPECT_LT(WorkspaceLedger::StepOf(kLarge), kLarge + (1 << 20));  // a gap is small beside what it parts
-  const int alone = ledger.BookEach("one thread's", kBytes, 1);
-  EXPECT_EQ(ledger.entries()[static_cast<size_t>(alone)].bytes, kBytes);
+  EXPECT_GT(ledger.Fetch(memory.data(), next), ledger.Fetch(memory.data(), before));
   EXPECT_FALSE(ledger.overflowed());
-  ledger.BookEach("too much", int64_t{1} << 62, 4);
-  EXPECT_TRUE(ledger.overflowed());
+  WorkspaceLedger large;
+  constexpr int64_t kLarge = int64_t{10} << 20;
+  large.BookEach("scratch", kLarge, 2);
+  EXPECT_GE(large.step(), kLarge + (64 << 10));
+  EXPECT_LT(large.step(), kLarge + (1 << 20));  // a gap is small beside what it parts
+  WorkspaceLedger alone;
+  alone.BookEach("one thread's", kBytes, 1);
+  EXPECT_LT(alone.total_bytes(), 2 * kBytes);
+}
+
+TEST(WorkspaceLedgerTest, SharesAreSpreadAsFarAsTheWorkspaceAllows) {
+  constexpr int64_t kBytes = 1000, kThreads = 4;
+  const auto booked = [] {
+    WorkspaceLedger ledger;
+    ledger.BookEach("scratch", kBytes, kThreads);
+    ledger.Book("common", kBytes);
+    return ledger;
+  };
+  const int64_t least = booked().step(), bytes = booked().total_bytes();
+  for (const int64_t room : {bytes, bytes + 1, bytes + 3000, bytes + 100000}) {
+    for (const int64_t step : {int64_t{0}, least, least + 512, least + 20480}) {
+      WorkspaceLedger ledger = booked();
+      ledger.Spread(step, room);
+      EXPECT_GE(ledger.step(), least);
+      EXPECT_EQ(ledger.step() % WorkspaceLedger::kAlignment, 0);
+      EXPECT_LE(ledger.total_bytes(), room);
+      if (step >= least && room == bytes + 100000) {
+        EXPECT_EQ(ledger.step(), step);
+      }
+      std::vector<char> memory(static_cast<size_t>(room));
+      char* last = ledger.FetchEach(memory.data(), 0).Of(kThreads - 1);
+      EXPECT_GE(static_cast<char*>(ledger.Fetch(memory.data(), 1)), last + kBytes);
+    }
+  }
+  WorkspaceLedger one;
+  one.BookEach("scratch", kBytes, 1);
+  const int64_t alone = one.total_bytes();
+  one.Spread(1 << 20, 1 << 30);
+  EXPECT_EQ(one.total_bytes(), alone);
 }
 
 TEST(WorkspaceLedgerTest, ASizeThatCannotBeIsAnOverflowNotAWrap) {
@@ -77,6 +110,9 @@ TEST(WorkspaceLedgerTest, ASizeThatCannotBeIsAnOverflowNotAWrap) {
   WorkspaceLedger negative;
   negative.Book("negative", -1);
   EXPECT_TRUE(negative.overflowed());
+  WorkspaceLedger shares;
+  shares.BookEach("too much for all", int64_t{1} << 61, 4);
+  EXPECT_TRUE(shares.overflowed());
 }
 
 }  // namespace

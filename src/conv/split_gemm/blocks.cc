@@ -113,11 +113,6 @@ JobScratch ScratchLayout::At(const plan::WorkspaceLedger& ledger, void* workspac
   return scratch;
 }
 
-int BookRoom(const plan::WorkspaceLedger& one, const plan::WorkspaceLedger& other, plan::WorkspaceLedger* ledger) {
-  const bool overflowed = one.overflowed() || other.overflowed();
-  return ledger->Book("numbers in parts", overflowed ? -1 : std::max(one.total_bytes(), other.total_bytes()));
-}
-
 std::string DescribeCut(const Cut& cut, int parts) {
   return std::to_string(parts) + " parts a number, job " + std::to_string(cut.row_panels * kSplitSide) + "x" +
          std::to_string(cut.lane_panels * kSplitSide);

@@ -158,9 +158,6 @@ void MultiplyJob(const kernels::SplitKernels& kernels, const ScratchLayout& layo
   if (deep) kernels::Lines().add(scratch.deep, floats, results);
 }
 
-// One entry of `ledger` for the workspaces of two steps of which only one runs at a time.
-int BookRoom(const plan::WorkspaceLedger& one, const plan::WorkspaceLedger& other, plan::WorkspaceLedger* ledger);
-
 std::string DescribeCut(const Cut& cut, int parts);
 
 }  // namespace canopy::conv::split_gemm

@@ -18,15 +18,17 @@ using kernels::kSplitTerms;
 // One run of one step: its buffers with the plan's numbers.
 class DataRun {
  public:
-  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, void* room)
+  DataRun(const DataStep& step, const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
+          void* workspace)
       : s_(step),
         p_(problem),
         b_(buffers),
-        room_(room),
+        ledger_(ledger),
+        workspace_(workspace),
         product_(s_.product_),
         source_(product_.Source(b_), product_.source.dtype, p_.rule),
         weight_(b_.weight, p_.weight.dtype, p_.rule),
-        losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses),
+        losses_(new (ledger.Fetch(workspace, s_.losses_handle_)) Losses),
         results_(step, problem, buffers, losses_) {}
 
   // Whether the results are what the numbers make.
@@ -45,7 +47,7 @@ class DataRun {
         }
       }
     };
-    const packing::CommonNumbers::Run weights(s_.weights_, s_.ledger_, room_, make);
+    const packing::CommonNumbers::Run weights(s_.weights_, ledger_, workspace_, make);
     weights.Begin(serial);
     exec::ParallelFor(groups * s_.jobs_, serial, [&](int64_t index, int worker) {
       Job(index / s_.jobs_, index % s_.jobs_, weights.Of(worker), worker, Scratch(worker));
@@ -74,7 +76,7 @@ class DataRun {
     Pixels pixels;
   };
 
-  JobScratch Scratch(int worker) const { return s_.scratch_.At(s_.ledger_, room_, worker); }
+  JobScratch Scratch(int worker) const { return s_.scratch_.At(ledger_, workspace_, worker); }
 
   // Of weights that are packed before: where a block's first panel is.
   int64_t PackedAt(int64_t group, const DataStep::Phase& phase, const Block& block) const {
@@ -201,7 +203,7 @@ class DataRun {
     if (std::all_of(comb.phases.begin(), comb.phases.end(), [](int phase) { return phase < 0; })) {
       return results_.Fill(comb, WhereOf(group, part), scratch);
     }
-    int32_t* taps = s_.ledger_.FetchEach(room_, s_.taps_handle_).Of<int32_t>(worker);
+    int32_t* taps = ledger_.FetchEach(workspace_, s_.taps_handle_).Of<int32_t>(worker);
     float* results = scratch.results;
     for (const int which : comb.phases) {
       if (which < 0) {
@@ -289,7 +291,8 @@ class DataRun {
   const DataStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
-  void* room_;
+  const plan::WorkspaceLedger& ledger_;
+  void* workspace_;
   const ActivationProduct& product_;
   LineReader source_, weight_;
   Losses* losses_;
@@ -298,8 +301,7 @@ class DataRun {
 
 void DataStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                    void* workspace) const noexcept {
-  void* room = ledger.Fetch(workspace, room_handle_);
-  if (!DataRun(*this, problem, buffers, room).Run()) direct_.Run(problem, buffers, direct_ledger_, room);
+  if (!DataRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::split_gemm

@@ -26,7 +26,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
       parts_(PartsOf(problem, problem.weight, product_.source)),
       kernels_(*kernels::SplitGemm(parts_)),
       streamed_(RowsPastL3(problem, computation)),
-      direct_(problem, computation, &direct_ledger_) {
+      direct_(problem, computation, ledger) {
+  ledger->StartOver();  // its time is after this step's own
   const int64_t groups = problem.geometry.groups, panels = RowPanels();
   int64_t most_taps = 0;
   for (const PhaseTriple& triple : product_.phases) {
@@ -53,15 +54,14 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   const int64_t blocks = most_taps * Chunks();
   if (few_weights && most_pixels > JobPixels()) {
     weights_ = packing::CommonNumbers("packed weights", groups * panels * static_cast<int64_t>(phases_.size()),
-                                      groups * packed_floats_, 1, &ledger_);
+                                      groups * packed_floats_, 1, ledger);
   }
   work_ = Estimate(problem);
-  losses_handle_ = ledger_.Book("what parts cannot express", sizeof(Losses));
+  losses_handle_ = ledger->Book("what parts cannot express", sizeof(Losses));
   taps_handle_ =
-      ledger_.BookEach("taps of a job", most_taps * static_cast<int64_t>(sizeof(int32_t)), exec::ThreadCount());
+      ledger->BookEach("taps of a job", most_taps * static_cast<int64_t>(sizeof(int32_t)), exec::ThreadCount());
   scratch_ = ScratchLayout(cut_, parts_, blocks, most_phases, std::max<int64_t>(JobPixels(), kSplitTerms) * most_phases,
-                           &ledger_);
-  room_handle_ = BookRoom(ledger_, direct_ledger_, ledger);
+                           ledger);
 }
 
 void DataStep::MakeCombs(const Geometry& g) {

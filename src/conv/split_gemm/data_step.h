@@ -68,13 +68,10 @@ class DataStep : public Step {
   double packed_bytes_ = 0;    // all groups'
   StreamedRows streamed_;
   double work_ = 0;
-  plan::WorkspaceLedger ledger_;  // of the room
   packing::CommonNumbers weights_;
   int losses_handle_ = -1, taps_handle_ = -1;
   ScratchLayout scratch_;
-  plan::WorkspaceLedger direct_ledger_;
-  channel_lanes::DataStep direct_;  // for what parts cannot express; in the same room
-  int room_handle_ = -1;
+  channel_lanes::DataStep direct_;  // for what parts cannot express
 };
 
 }  // namespace canopy::conv::split_gemm

@@ -17,28 +17,30 @@ using kernels::kSplitTerms;
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, void* room)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers,
+             const plan::WorkspaceLedger& ledger, void* workspace)
       : s_(step),
         p_(problem),
         b_(buffers),
-        room_(room),
+        ledger_(ledger),
+        workspace_(workspace),
         input_(buffers.input, p_.input.dtype, p_.rule),
         output_(buffers.output, p_.output.dtype, p_.rule),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        sums_(s_.stretches_ > 1 ? static_cast<float*>(s_.ledger_.Fetch(room, s_.sums_handle_)) : nullptr),
-        biases_(s_.bias_ != 0 ? static_cast<double*>(s_.ledger_.Fetch(room, s_.biases_handle_)) : nullptr),
-        losses_(new (s_.ledger_.Fetch(room, s_.losses_handle_)) Losses) {}
+        sums_(s_.stretches_ > 1 ? static_cast<float*>(ledger.Fetch(workspace, s_.sums_handle_)) : nullptr),
+        biases_(s_.bias_ != 0 ? static_cast<double*>(ledger.Fetch(workspace, s_.biases_handle_)) : nullptr),
+        losses_(new (ledger.Fetch(workspace, s_.losses_handle_)) Losses) {}
 
   // Whether the results are what the numbers make.
   bool Run() const {
     const bool serial = s_.work_ < kSerialWork;
     const int64_t jobs = p_.geometry.groups * s_.RowBlocks() * s_.LaneBlocks();
     exec::ParallelFor(jobs * s_.stretches_, serial, [this](int64_t index, int worker) {
-      Job(index / s_.stretches_, index % s_.stretches_, s_.scratch_.At(s_.ledger_, room_, worker));
+      Job(index / s_.stretches_, index % s_.stretches_, s_.scratch_.At(ledger_, workspace_, worker));
     });
     if (sums_ != nullptr) {
       exec::ParallelFor(jobs, serial, [this](int64_t index, int worker) {
-        AddStretches(index, s_.scratch_.At(s_.ledger_, room_, worker));
+        AddStretches(index, s_.scratch_.At(ledger_, workspace_, worker));
       });
     }
     if (biases_ != nullptr) StoreBiasSums(p_, b_, s_.stretches_, 1, serial, biases_);
@@ -295,7 +297,8 @@ class WeightsRun {
   const WeightsStep& s_;
   const ConvProblem& p_;
   const Buffers& b_;
-  void* room_;
+  const plan::WorkspaceLedger& ledger_;
+  void* workspace_;
   LineReader input_, output_;
   LineWriter result_;
   float* sums_;
@@ -305,8 +308,7 @@ class WeightsRun {
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
-  void* room = ledger.Fetch(workspace, room_handle_);
-  if (!WeightsRun(*this, problem, buffers, room).Run()) direct_.Run(problem, buffers, direct_ledger_, room);
+  if (!WeightsRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::split_gemm

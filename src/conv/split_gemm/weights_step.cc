@@ -23,7 +23,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
     : parts_(PartsOf(problem, problem.output, problem.input)),
       kernels_(*kernels::SplitGemm(parts_)),
       bias_(static_cast<Computation>(computation & ~kBackwardWeights)),
-      direct_(problem, &direct_ledger_) {
+      direct_(problem, ledger) {
+  ledger->StartOver();  // its time is after this step's own
   const Geometry& g = problem.geometry;
   rows_ = g.group_output_channels();
   channels_ = g.group_input_channels();
@@ -35,26 +36,25 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   cut_ = ChooseCut({row_panels_, lane_panels_, taps_ <= kMostTapsTogether ? taps_ : 1, 1,
                     g.groups * std::max<int64_t>(1, std::min(kEnoughJobs, blocks_ / kLeastStretchBlocks)), true});
   ChooseStretches(g.groups);
-  losses_handle_ = ledger_.Book("what parts cannot express", sizeof(Losses));
+  losses_handle_ = ledger->Book("what parts cannot express", sizeof(Losses));
   // Those of all panels of a job are copied together.
   const bool channel_lines =
       ChannelLines(problem.output, problem.output.strides[4]) || ChannelLines(problem.input, problem.input.strides[4]);
   const int64_t line = std::max(kTermsAPass, cut_.lane_panels * kSplitSide);
   const int64_t copied = std::max(cut_.row_panels, cut_.lane_panels) * kSplitSide * kBlocksAPass;
-  scratch_ = ScratchLayout(cut_, parts_, stretch_blocks_, 1, channel_lines ? std::max(line, copied) : line, &ledger_);
+  scratch_ = ScratchLayout(cut_, parts_, stretch_blocks_, 1, channel_lines ? std::max(line, copied) : line, ledger);
   if (stretches_ > 1) {
     const int64_t jobs = g.groups * RowBlocks() * LaneBlocks() * stretches_;
-    sums_handle_ = ledger_.Book("sums of stretches", jobs * scratch_.results() * static_cast<int64_t>(sizeof(float)));
+    sums_handle_ = ledger->Book("sums of stretches", jobs * scratch_.results() * static_cast<int64_t>(sizeof(float)));
   }
   work_ = Estimate(problem);
   if (bias_ != 0) {
     const bool from_input = bias_ == kBiasFromInput;
     bias_channels_ = from_input ? g.input_channels : g.output_channels;
     biases_handle_ =
-        ledger_.Book("partial bias gradients", stretches_ * bias_channels_ * static_cast<int64_t>(sizeof(double)));
+        ledger->Book("partial bias gradients", stretches_ * bias_channels_ * static_cast<int64_t>(sizeof(double)));
     work_ += kWorkASummedNumber * static_cast<double>(bias_channels_ * pixels_ * (from_input ? taps_ : 1));
   }
-  room_handle_ = BookRoom(ledger_, direct_ledger_, ledger);
 }
 
 void WeightsStep::ChooseStretches(int64_t groups) {

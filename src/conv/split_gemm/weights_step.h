@@ -44,14 +44,11 @@ class WeightsStep : public Step {
   int64_t blocks_ = 0;                          // of terms
   int64_t stretches_ = 1, stretch_blocks_ = 0;  // of terms
   double work_ = 0;
-  plan::WorkspaceLedger ledger_;  // of the room
-  Computation bias_;              // that is served too, or none
-  int64_t bias_channels_ = 0;     // of all groups
+  Computation bias_;           // that is served too, or none
+  int64_t bias_channels_ = 0;  // of all groups
   int losses_handle_ = -1, sums_handle_ = -1, biases_handle_ = -1;
   ScratchLayout scratch_;
-  plan::WorkspaceLedger direct_ledger_;
-  channel_lanes::WeightsStep direct_;  // for what parts cannot express; in the same room
-  int room_handle_ = -1;
+  channel_lanes::WeightsStep direct_;  // for what parts cannot express
 };
 
 }  // namespace canopy::conv::split_gemm

@@ -29,6 +29,7 @@ constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose e
 // For everything but further threads' working memory: a share of the tensors' bytes, of so many at most, and these.
 constexpr double kMostTensorBytes = 1e15;
 constexpr int64_t kRoomBytes = int64_t{8} << 20;
+constexpr int64_t kBesidesBytes = 1024;  // of it: flags, and what aligns entries
 constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
 constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
 enum Way { kTogether, kTogetherWithAllOutputs, kApart };
@@ -106,8 +107,9 @@ void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, bool* chosen) {
         cut.all_outputs = way == kTogetherWithAllOutputs;
         CutSegments(&cut);
         if (cut.apart && Blocks(cut) * cut.segments < kFewestJobs) continue;
-        const Room needed = RoomOf(cut, 1);
-        if (*chosen && (needed.total > room || needed.scratch_bytes > kRoomBytes)) continue;
+        const Room needed = RoomOf(cut);
+        const int64_t total = needed.shared + needed.sums + needed.biases + needed.scratch + kBesidesBytes;
+        if (*chosen && (total > room || needed.scratch > kRoomBytes)) continue;
         cut.work = WorkOf(cut);
         if (!*chosen || cut.work < cut_.work) cut_ = cut;
         *chosen = true;

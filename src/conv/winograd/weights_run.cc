@@ -24,19 +24,20 @@ using base::CeilDiv;
 // One run of one step: its buffers with the plan's numbers.
 class WeightsRun {
  public:
-  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers, char* room)
+  WeightsRun(const WeightsStep& step, const ConvProblem& problem, const Buffers& buffers,
+             const plan::WorkspaceLedger& ledger, void* workspace)
       : s_(step),
         cut_(step.cut_),
         p_(problem),
         b_(buffers),
-        biases_(s_.bias_ ? reinterpret_cast<double*>(room + s_.room_.biases) : nullptr),
+        biases_(s_.bias_ ? static_cast<double*>(ledger.Fetch(workspace, s_.biases_handle_)) : nullptr),
         pieces_(step, problem, buffers, biases_),
         lister_(step),
         result_(buffers.weight_result, p_.weight_result.dtype, p_.rule.saturate),
-        sums_(reinterpret_cast<float*>(room + s_.room_.sums)),
-        shared_(room + s_.room_.shared),
-        scratch_(room + s_.room_.scratch, plan::WorkspaceLedger::StepOf(s_.room_.scratch_bytes)),
-        losses_(new (room + s_.room_.flag) split_gemm::Losses) {}
+        sums_(s_.sums_handle_ >= 0 ? static_cast<float*>(ledger.Fetch(workspace, s_.sums_handle_)) : nullptr),
+        shared_(cut_.apart ? nullptr : static_cast<char*>(ledger.Fetch(workspace, s_.shared_handle_))),
+        scratch_(ledger.FetchEach(workspace, s_.scratch_handle_)),
+        losses_(new (ledger.Fetch(workspace, s_.losses_handle_)) split_gemm::Losses) {}
 
   // False: some result is not finite, or not what parts can express.
   bool Run() const {
@@ -378,8 +379,7 @@ class WeightsRun {
 
 void WeightsStep::Run(const ConvProblem& problem, const Buffers& buffers, const plan::WorkspaceLedger& ledger,
                       void* workspace) const noexcept {
-  char* room = static_cast<char*>(ledger.Fetch(workspace, room_handle_));
-  if (!WeightsRun(*this, problem, buffers, room).Run()) direct_.Run(problem, buffers, direct_ledger_, room);
+  if (!WeightsRun(*this, problem, buffers, ledger, workspace).Run()) direct_.Run(problem, buffers, ledger, workspace);
 }
 
 }  // namespace canopy::conv::winograd

@@ -10,7 +10,6 @@
 namespace canopy::conv::winograd {
 namespace {
 
-constexpr int64_t kOverflowed = -1;       // bytes that no ledger takes
 constexpr double kWorkASummedElem = 0.1;  // of output, in units of Step::Work
 
 }  // namespace
@@ -21,7 +20,8 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
       bias_((computation & kBiasFromOutput) != 0),
       products_(products),
       shape_(g_),
-      direct_(problem, &direct_ledger_) {
+      direct_(problem, ledger) {
+  ledger->StartOver();  // its time is after this step's own
   input_channels_ = g_.group_input_channels();
   output_channels_ = g_.group_output_channels();
   for (int axis = 0; axis < 3; ++axis) grid_[axis] = shape_.Tiles(axis, g_.output_size[axis]);
@@ -30,10 +30,12 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
     const int64_t pixels = g_.output_size[0] * g_.output_size[1] * g_.output_size[2];
     bias_work_ = kWorkASummedElem * static_cast<double>(g_.batch * g_.output_channels * pixels);
   }
-  room_ = RoomOf(cut_, exec::ThreadCount());
-  const int64_t bytes = std::max(room_.total, direct_ledger_.total_bytes());
-  room_handle_ =
-      ledger->Book("transformed tiles and their products", direct_ledger_.overflowed() ? kOverflowed : bytes);
+  const Room room = RoomOf(cut_);
+  if (!cut_.apart) shared_handle_ = ledger->Book("transformed tiles and their products", room.shared);
+  if (room.sums > 0) sums_handle_ = ledger->Book("sums of segments", room.sums);
+  if (bias_) biases_handle_ = ledger->Book("partial bias gradients", room.biases);
+  losses_handle_ = ledger->Book("what parts cannot express", sizeof(split_gemm::Losses));
+  scratch_handle_ = ledger->BookEach("scratch", room.scratch, exec::ThreadCount());
 }
 
 WeightsStep::Slices WeightsStep::OutputSlices(const TileBand& band) const {
@@ -74,24 +76,13 @@ TileKinds WeightsStep::KindsOf(const TileBand& band) const {
   return kinds;
 }
 
-WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut, int threads) const {
-  packing::Carver carver(nullptr);
-  const auto bytes = [&carver](int64_t count) {
-    const int64_t at = carver.used();
-    carver.Take<char>(count);
-    return at;
-  };
+WeightsStep::Room WeightsStep::RoomOf(const WeightsCut& cut) const {
   Room room;
-  int64_t shared = 0;
-  if (!cut.apart) TilesAt(cut, nullptr, &shared);
+  if (!cut.apart) TilesAt(cut, nullptr, &room.shared);
   const int64_t sums = cut.segments > 1 ? Blocks(cut) * cut.segments : !cut.apart && cut.deep() ? 1 : 0;
-  room.shared = bytes(shared);
-  room.sums = bytes(sums * cut.sums_floats() * static_cast<int64_t>(sizeof(float)));
-  room.biases = bytes(bias_ ? BiasSlots(cut) * g_.output_channels * static_cast<int64_t>(sizeof(double)) : 0);
-  room.flag = bytes(sizeof(split_gemm::Losses));
-  room.scratch = carver.used();
-  ScratchAt(cut, nullptr, &room.scratch_bytes);
-  room.total = room.scratch + plan::WorkspaceLedger::StepOf(room.scratch_bytes) * (threads - 1) + room.scratch_bytes;
+  room.sums = sums * cut.sums_floats() * static_cast<int64_t>(sizeof(float));
+  room.biases = bias_ ? BiasSlots(cut) * g_.output_channels * static_cast<int64_t>(sizeof(double)) : 0;
+  ScratchAt(cut, nullptr, &room.scratch);
   return room;
 }
 

@@ -164,9 +164,9 @@ class WeightsStep : public Step {
     int64_t begin, count;
   };
 
-  // Where things lie in the workspace, in bytes.
+  // Bytes of the workspace; `scratch` of each thread.
   struct Room {
-    int64_t shared, sums, biases, flag, scratch, scratch_bytes, total;
+    int64_t shared = 0, sums = 0, biases = 0, scratch = 0;
   };
 
   Slices InputSlices(const TileBand& band) const;
@@ -192,7 +192,7 @@ class WeightsStep : public Step {
   double PairsOfTiles() const;
   double TransformWork(const WeightsCut& cut) const;
 
-  Room RoomOf(const WeightsCut& cut, int threads) const;
+  Room RoomOf(const WeightsCut& cut) const;
   int64_t InputBlocks(const WeightsCut& cut) const { return base::CeilDiv(input_channels_, cut.block_inputs()); }
   int64_t Blocks(const WeightsCut& cut) const { return g_.groups * InputBlocks(cut) * cut.lanes.blocks(); }
   WeightsTiles TilesAt(const WeightsCut& cut, char* at, int64_t* bytes) const;
@@ -208,10 +208,8 @@ class WeightsStep : public Step {
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group
   Extent3 grid_{};                                    // tiles of an image
   WeightsCut cut_;
-  Room room_{};
-  plan::WorkspaceLedger direct_ledger_;
-  channel_lanes::WeightsStep direct_;  // where a result is not finite; in the same room
-  int room_handle_ = -1;
+  int shared_handle_ = -1, sums_handle_ = -1, biases_handle_ = -1, losses_handle_ = -1, scratch_handle_ = -1;
+  channel_lanes::WeightsStep direct_;  // where a result is not finite
 };
 
 }  // namespace canopy::conv::winograd
