@@ -58,7 +58,8 @@ std::string DescribeEntry(const plan::WorkspaceLedger& ledger, const plan::Works
   const std::string bytes = std::to_string(entry.bytes) + " bytes";
   std::string text = std::string("workspace: ") + entry.name + ", ";
   if (entry.threads > 1) {
-    text += std::to_string(entry.threads) + " threads' " + bytes + ", " + std::to_string(ledger.step()) + " apart,";
+    text +=
+        std::to_string(entry.threads) + " threads' " + bytes + ", " + std::to_string(ledger.StepOf(entry)) + " apart,";
   } else {
     text += bytes;
   }

@@ -16,30 +16,47 @@ constexpr int64_t kGapBytes = 128 << 10;
 }  // namespace
 
 int WorkspaceLedger::BookEach(const char* name, int64_t bytes, int64_t threads) {
-  const int handle = Add({name, threads, 0, bytes}, &own_);
-  threads_ = std::max(threads_, threads);
-  step_ = own_.end + std::min(own_.end, kGapBytes);  // strides are as long as what they lie in
-  const base::Checked all = base::Checked(step_) * threads_ + own_.end;
+  Part& part = parts_.back();
+  const int handle = Add(name, threads, bytes, &part.own);
+  part.threads = std::max(part.threads, threads);
+  part.step = part.own + std::min(part.own, kGapBytes);  // strides are as long as what they lie in
+  const base::Checked all = base::Checked(part.step) * part.threads + part.own;
   if (!all.ok() || all.value() > kMost) overflowed_ = true;
   return handle;
 }
 
-int WorkspaceLedger::Add(Entry entry, Stretch* stretch) {
-  if (entry.bytes < 0 || entry.bytes > kMost - stretch->at) {
+int WorkspaceLedger::Add(const char* name, int64_t threads, int64_t bytes, int64_t* end) {
+  if (bytes < 0 || bytes > kMost - *end) {
     overflowed_ = true;
-    entry.bytes = 0;
+    bytes = 0;
   }
-  entry.offset = stretch->at;
-  entries_.push_back(entry);
-  stretch->at = base::RoundUp(stretch->at + entry.bytes, kAlignment);
-  stretch->end = std::max(stretch->end, stretch->at);
+  entries_.push_back({name, threads, *end, bytes, parts_.size() - 1});
+  *end = base::RoundUp(*end + bytes, kAlignment);
   return static_cast<int>(entries_.size()) - 1;
 }
 
 void WorkspaceLedger::Spread(int64_t step, int64_t total_bytes) {
-  if (threads_ < 2) return;
-  const int64_t most = (total_bytes - kAlignment - common_.end - own_.end) / (threads_ - 1);
-  step_ = std::max(step_, std::min(step, most) / kAlignment * kAlignment);
+  for (Part& part : parts_) {
+    if (part.threads < 2) continue;
+    const int64_t most = (total_bytes - kAlignment - part.common - part.own) / (part.threads - 1);
+    part.step = std::max(part.step, std::min(step, most) / kAlignment * kAlignment);
+  }
+}
+
+int64_t WorkspaceLedger::OffsetOf(const Entry& entry) const {
+  return (entry.threads > 0 ? 0 : parts_[entry.part].OwnBytes()) + entry.offset;
+}
+
+int64_t WorkspaceLedger::step() const {
+  int64_t longest = 0;
+  for (const Part& part : parts_) longest = std::max(longest, part.step);
+  return longest;
+}
+
+int64_t WorkspaceLedger::total_bytes() const {
+  int64_t bytes = 0;
+  for (const Part& part : parts_) bytes = std::max(bytes, part.OwnBytes() + part.common);
+  return entries_.empty() ? 0 : bytes + kAlignment;
 }
 
 void* WorkspaceLedger::Fetch(void* workspace, int handle) const {
@@ -48,7 +65,7 @@ void* WorkspaceLedger::Fetch(void* workspace, int handle) const {
 }
 
 Shares WorkspaceLedger::FetchEach(void* workspace, int handle) const {
-  return {static_cast<char*>(Fetch(workspace, handle)), step_};
+  return {static_cast<char*>(Fetch(workspace, handle)), StepOf(entries_[static_cast<size_t>(handle)])};
 }
 
 }  // namespace canopy::plan

@@ -3,6 +3,7 @@
 #ifndef CANOPY_PLAN_WORKSPACE_LEDGER_H_
 #define CANOPY_PLAN_WORKSPACE_LEDGER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -34,16 +35,17 @@ class WorkspaceLedger {
     int64_t threads;  // that have a share each; 0: it is one for all
     int64_t offset;   // from the first of a thread's shares, or of what is one for all
     int64_t bytes;    // of one share
+    size_t part;      // of the ledger: what is used together
   };
 
   // Books `bytes` and returns the handle. A negative size or one past 2^62 marks the ledger as overflowed. Names are
   // kept as they are: literals.
-  int Book(const char* name, int64_t bytes) { return Add({name, 0, 0, bytes}, &common_); }
+  int Book(const char* name, int64_t bytes) { return Add(name, 0, bytes, &parts_.back().common); }
   // A share of `bytes` for each thread.
   int BookEach(const char* name, int64_t bytes, int64_t threads);
 
   // What is booked from here on is used when nothing that was booked before is, and lies in the same place.
-  void StartOver() { own_.at = common_.at = 0; }
+  void StartOver() { parts_.emplace_back(); }
 
   // Puts threads' shares `step` apart, or as far as a workspace of `total_bytes` allows, and no closer than they were.
   void Spread(int64_t step, int64_t total_bytes);
@@ -54,29 +56,29 @@ class WorkspaceLedger {
   // The same of an entry that BookEach gave.
   Shares FetchEach(void* workspace, int handle) const;
 
-  // From an entry's start to the start of the workspace.
-  int64_t OffsetOf(const Entry& entry) const { return (entry.threads > 0 ? 0 : OwnBytes()) + entry.offset; }
-  // From a thread's shares to the next one's.
-  int64_t step() const { return step_; }
+  // From the start of the workspace to an entry's.
+  int64_t OffsetOf(const Entry& entry) const;
+  // From a thread's shares to the next one's: of an entry, and the longest of all.
+  int64_t StepOf(const Entry& entry) const { return parts_[entry.part].step; }
+  int64_t step() const;
 
   // What the caller must bring: all entries and the slack to align the first.
-  int64_t total_bytes() const { return entries_.empty() ? 0 : OwnBytes() + common_.end + kAlignment; }
+  int64_t total_bytes() const;
   bool overflowed() const { return overflowed_; }
   const std::vector<Entry>& entries() const { return entries_; }
 
  private:
-  struct Stretch {
-    int64_t at = 0;   // of the next entry
-    int64_t end = 0;  // of the furthest
+  struct Part {
+    int64_t own = 0, common = 0;  // bytes of one thread's shares, and of what is one for all
+    int64_t threads = 0, step = 0;
+
+    int64_t OwnBytes() const { return threads == 0 ? 0 : (threads - 1) * step + own; }
   };
 
-  int Add(Entry entry, Stretch* stretch);
-  // Of all threads, and what is between them.
-  int64_t OwnBytes() const { return threads_ == 0 ? 0 : (threads_ - 1) * step_ + own_.end; }
+  int Add(const char* name, int64_t threads, int64_t bytes, int64_t* end);
 
   std::vector<Entry> entries_;
-  Stretch own_, common_;
-  int64_t threads_ = 0, step_ = 0;
+  std::vector<Part> parts_ = std::vector<Part>(1);
   bool overflowed_ = false;
 };
 

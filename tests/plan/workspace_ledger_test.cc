@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace canopy::plan {
@@ -35,12 +36,28 @@ TEST(WorkspaceLedgerTest, WhatStartsOverSharesThePlaceOfWhatWasThere) {
   const int64_t both = ledger.total_bytes();
   ledger.StartOver();
   const int third = ledger.Book("third", 500);
-  EXPECT_EQ(ledger.entries()[static_cast<size_t>(third)].offset, 0);
+  const auto offset_of = [&](int handle) { return ledger.OffsetOf(ledger.entries()[static_cast<size_t>(handle)]); };
+  EXPECT_EQ(offset_of(third), 0);
   EXPECT_EQ(ledger.total_bytes(), both);
   const int fourth = ledger.Book("fourth", 3000);
-  EXPECT_GE(ledger.entries()[static_cast<size_t>(fourth)].offset, 500);
+  EXPECT_GE(offset_of(fourth), 500);
   EXPECT_GT(ledger.total_bytes(), both);
-  EXPECT_GT(ledger.entries()[static_cast<size_t>(second)].offset, 0);
+  EXPECT_GT(offset_of(second), 0);
+}
+
+TEST(WorkspaceLedgerTest, WhatStartsOverNeedsNoMoreThanEitherAlone) {
+  const auto booked = [](int64_t own, int64_t common, WorkspaceLedger* ledger) {
+    ledger->BookEach("scratch", own, 3);
+    ledger->Book("common", common);
+    return ledger->total_bytes();
+  };
+  WorkspaceLedger one, other, both;
+  const int64_t most = std::max(booked(10000, 100, &one), booked(100, 30000, &other));
+  booked(10000, 100, &both);
+  both.StartOver();
+  EXPECT_EQ(booked(100, 30000, &both), most);
+  both.Spread(both.step(), most);
+  EXPECT_EQ(both.total_bytes(), most);
 }
 
 TEST(WorkspaceLedgerTest, SharesOfAThreadLieTogetherWithGapsBetweenThreads) {
