@@ -9,9 +9,6 @@ namespace canopy::plan {
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 62;
-// Between two threads' shares, at most. A processor that reads by long strides fetches ahead along them, through the
-// end of what is its own: without a gap, what the next thread is writing.
-constexpr int64_t kGapBytes = 128 << 10;
 
 }  // namespace
 
@@ -19,7 +16,7 @@ int WorkspaceLedger::BookEach(const char* name, int64_t bytes, int64_t threads) 
   Part& part = parts_.back();
   const int handle = Add(name, threads, bytes, &part.own);
   part.threads = std::max(part.threads, threads);
-  part.step = part.own + std::min(part.own, kGapBytes);  // strides are as long as what they lie in
+  part.step = part.own + std::min(part.own, kMostGap);  // strides are as long as what they lie in
   const base::Checked all = base::Checked(part.step) * part.threads + part.own;
   if (!all.ok() || all.value() > kMost) overflowed_ = true;
   return handle;

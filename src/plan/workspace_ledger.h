@@ -29,6 +29,9 @@ class Shares {
 class WorkspaceLedger {
  public:
   static constexpr int64_t kAlignment = 128;  // two cache lines: the adjacent-line prefetcher pairs them
+  // Between two threads' shares, at most. A processor that reads by long strides fetches ahead along them, through the
+  // end of what is its own: without a gap, what the next thread is writing.
+  static constexpr int64_t kMostGap = 128 << 10;
 
   struct Entry {
     const char* name;

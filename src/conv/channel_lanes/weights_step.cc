@@ -8,6 +8,7 @@
 #include "conv/channel_lanes/reach.h"
 #include "conv/packing/scratch.h"
 #include "conv/streams.h"
+#include "conv/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -27,7 +28,6 @@ constexpr int64_t kLaneFloats = 96 << 10;   // the lanes'
 constexpr int64_t kVector = 16;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kGroupedChannels = 64;  // of all groups of a job
-constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
@@ -57,6 +57,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   if (g.batch > 1) dot_rate_ = Bf16DotRate(problem.input.dtype, problem.output.dtype, problem.rule);
   if (dot_rate_ > 0) g.batch = CeilDiv(g.batch, 2);
   taps_ = g.taps();
+  most_partial_bytes_ = MostPartialBytes(problem);
   for (int axis = 0; axis < 3; ++axis) {
     classes_[axis] = packing::AxisClasses(g, axis, true);
     load_step_[axis] = packing::LoadStep(classes_[axis]);
@@ -212,7 +213,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, const packing::Boxes& a
 void WeightsStep::ChooseSegments(const Geometry& g, Cut* cut) const {
   const int64_t jobs = std::max<int64_t>(1, cut->jobs(g.groups)), boxes = cut->boxes.count();
   const int64_t bytes = tiles_floats(*cut) * static_cast<int64_t>(sizeof(float));
-  const int64_t affordable = kMostPartialBytes / std::max<int64_t>(1, jobs * bytes);
+  const int64_t affordable = most_partial_bytes_ / std::max<int64_t>(1, jobs * bytes);
   cut->segments = std::clamp<int64_t>(CeilDiv(kEnoughJobs, jobs), 1, std::max<int64_t>(1, std::min(boxes, affordable)));
   cut->segment_boxes = std::max<int64_t>(1, CeilDiv(boxes, cut->segments));
   cut->segments = std::max<int64_t>(1, CeilDiv(boxes, cut->segment_boxes));

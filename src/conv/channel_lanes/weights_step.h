@@ -100,10 +100,11 @@ class WeightsStep : public Step {
   int64_t GroupsTogether(const packing::LanePanels& panels, int64_t groups, int64_t jobs) const;
   WeightsScratch ScratchAt(char* at, int64_t* bytes) const;
 
-  double dot_rate_ = 0;                                     // 0: FP32 multiply-adds
-  double slab_elem_ = 0;                                    // work of one
-  bool turned_ = false;                                     // output channels are the rows, input channels the lanes
-  int64_t row_channels_ = 0, lane_channels_ = 0;            // of a group
+  double dot_rate_ = 0;                           // 0: FP32 multiply-adds
+  double slab_elem_ = 0;                          // work of one
+  bool turned_ = false;                           // output channels are the rows, input channels the lanes
+  int64_t row_channels_ = 0, lane_channels_ = 0;  // of a group
+  int64_t most_partial_bytes_ = 0;
   int64_t taps_ = 1, axis_taps_ = 0;                        // the latter summed up over axes
   std::array<std::vector<packing::AxisClass>, 3> classes_;  // of the output
   std::array<int64_t, 3> load_step_{}, stride_{};           // of the input; slab indices from position to position

@@ -9,6 +9,7 @@
 #include "conv/grid.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
+#include "conv/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -22,7 +23,6 @@ constexpr int64_t kTerms = 256;            // of a product: a panel of columns a
 constexpr int64_t kMostLanes = 256;        // of a job
 constexpr int64_t kTileFloats = 80 << 10;  // results of a job: 320 KiB of a 1 MiB L2
 constexpr int64_t kEnoughJobs = 16;
-constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.93;  // of the tiles, operands in the L2
@@ -54,6 +54,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
+  most_partial_bytes_ = MostPartialBytes(problem);
   partner_ = dot_rate_ > 0 ? g.stride[2] : 0;
   run_ = g.dilation[2] == 1 ? g.kernel[2] : 1;
   channel_runs_ = taps_ / run_;
@@ -103,7 +104,7 @@ void WeightsStep::ChooseBlocks() {
 void WeightsStep::ChooseSegments(const Geometry& g) {
   const int64_t all = std::max<int64_t>(1, jobs(g.groups));
   const int64_t affordable =
-      kMostPartialBytes / std::max<int64_t>(1, all * tiles_floats() * static_cast<int64_t>(sizeof(float)));
+      most_partial_bytes_ / std::max<int64_t>(1, all * tiles_floats() * static_cast<int64_t>(sizeof(float)));
   segments_ = std::clamp<int64_t>(CeilDiv(kEnoughJobs, all), 1, std::max<int64_t>(1, std::min(groups_, affordable)));
   segment_groups_ = std::max<int64_t>(1, CeilDiv(groups_, segments_));
   segments_ = std::max<int64_t>(1, CeilDiv(groups_, segment_groups_));

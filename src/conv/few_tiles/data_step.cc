@@ -6,6 +6,7 @@
 
 #include "conv/few_tiles/estimates.h"
 #include "conv/packing/scratch.h"
+#include "conv/tensor_bytes.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::few_tiles {
@@ -45,6 +46,7 @@ DataStep::DataStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger)
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
+  work_ += WorkOfRoom(problem, kBackwardData, blocks * BlockFloats(grids_) * int64_t{sizeof(float)} + scratch_bytes);
 }
 
 void DataStep::Place(const Geometry& g, const Part& part, const TileGrid& grid) {

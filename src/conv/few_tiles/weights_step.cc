@@ -7,6 +7,7 @@
 #include "conv/few_tiles/estimates.h"
 #include "conv/packing/scratch.h"
 #include "conv/streams.h"
+#include "conv/tensor_bytes.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::few_tiles {
@@ -46,6 +47,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   int64_t scratch_bytes = 0;
   ScratchAt(nullptr, &scratch_bytes);
   scratch_handle_ = ledger->BookEach("scratch", scratch_bytes, exec::ThreadCount());
+  work_ += WorkOfRoom(problem, kBackwardWeights, blocks * BlockFloats(grids_) * int64_t{sizeof(float)} + scratch_bytes);
 }
 
 // Changes no sum. Each job transforms its panel's windows again.

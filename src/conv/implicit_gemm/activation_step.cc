@@ -9,9 +9,10 @@
 namespace canopy::conv::implicit_gemm {
 namespace {
 
-constexpr int64_t kWorkATileStore = 8;      // terms that storing a result costs as much as
-constexpr double kWorkAPackedElem = 1.4;    // gathering one element into a panel
-constexpr double kEfficiency = 0.85;        // of the tiles, their operands come from the L2
+constexpr int64_t kWorkATileStore = 8;    // terms that storing a result costs as much as
+constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
+constexpr double kEfficiency = 0.85;      // of the tiles, their operands come from the L2
+constexpr double kWorkAPackedWeight = 8;
 constexpr double kWorkAProduct = 500;       // of a phase of a group
 constexpr double kWorkASegment = 60;        // starting a stretch of neighbours
 constexpr double kWorkAConvertedStore = 3;  // more, of a result
@@ -76,6 +77,7 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     work_ += static_cast<double>(g.batch * g.groups * product_.result_channels) *
              static_cast<double>(size[0] * size[1] * size[2]) * kWorkAGap;
   }
+  work_ += static_cast<double>(g.groups * packed_floats_) * kWorkAPackedWeight;
   const base::Checked packed_bytes = base::Checked(g.groups) * packed_floats_ * static_cast<int64_t>(sizeof(float));
   packed_handle_ = ledger->Book("packed weights", packed_bytes.ok() ? packed_bytes.value() : -1);
   flag_handle_ = ledger->Book("non-finite weights", sizeof(std::atomic<int>));

@@ -5,13 +5,13 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "conv/tensor_bytes.h"
 
 namespace canopy::conv::implicit_gemm {
 namespace {
 
 constexpr int64_t kEnoughJobs = 16;
-constexpr int64_t kLeastDepthBlocks = 4;  // of a segment: less would be mostly reduction
-constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
+constexpr int64_t kLeastDepthBlocks = 4;     // of a segment: less would be mostly reduction
 constexpr double kOrientationMargin = 1.25;  // how much padding a friendlier store is worth
 
 constexpr double kWorkAPackedElem = 2;  // gathering one element into a panel
@@ -30,6 +30,7 @@ bool ColumnsBeside(const ConvProblem& problem) {
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
   const Geometry& g = problem.geometry;
   channels_ = g.group_output_channels();
+  most_partial_bytes_ = MostPartialBytes(problem);
   columns_ = g.group_input_channels() * g.taps();
   pixels_ = g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2];
   padding_ = MeetsPadding(g);
@@ -76,7 +77,7 @@ void WeightsStep::ChooseSegments(int64_t groups, plan::WorkspaceLedger* ledger) 
   block_floats_ = blocking_.row_panels * blocking_.lane_panels * tile_floats;
   const int64_t jobs = std::max<int64_t>(1, groups * row_blocks_ * lane_blocks_);
   const int64_t depth_blocks = base::CeilDiv(pixels_, blocking_.depth);
-  const int64_t affordable = kMostPartialBytes / (jobs * block_floats_ * static_cast<int64_t>(sizeof(float)));
+  const int64_t affordable = most_partial_bytes_ / (jobs * block_floats_ * static_cast<int64_t>(sizeof(float)));
   segments_ = std::clamp<int64_t>(base::CeilDiv(kEnoughJobs, jobs), 1,
                                   std::max<int64_t>(1, std::min(depth_blocks / kLeastDepthBlocks, affordable)));
   segment_pixels_ = base::CeilDiv(depth_blocks, segments_) * blocking_.depth;

@@ -45,6 +45,7 @@ class WeightsStep : public Step {
   int64_t block_floats_ = 0;  // result tiles of a job
   int partial_handle_ = -1, flag_handle_ = -1;
   ScratchLayout scratch_;
+  int64_t most_partial_bytes_ = 0;
   double work_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "conv/bf16_dot.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
+#include "conv/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 
@@ -27,9 +28,9 @@ constexpr int64_t kMostSums = 512 * 256;  // half of an L2
 constexpr int64_t kMostLanesOfCopies = 512;
 constexpr int64_t kMostSumsOfCopies = 1024 * 256;  // they then come from the L3
 constexpr int64_t kWidths[] = {3, 4, 5};           // vectors of a panel
+constexpr int64_t kScratchBytes = int64_t{2} << 20;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kSegmentPixels = 64;  // of a segment for every job: adding up partial sums costs little beside
-constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kWorkAProduct = 0.9;      // of vectors, beside
@@ -65,6 +66,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
       input_(problem.geometry, problem.input) {
   const Geometry g = ProductOf(problem).geometry;
   input_channels_ = g.group_input_channels();
+  most_partial_bytes_ = MostPartialBytes(problem, kScratchBytes);
   output_channels_ = g.group_output_channels();
   rows_in_place_ = problem.MultipliesPlain();
   const int64_t plane = g.output_size[0] * g.output_size[1] * g.output_size[2];
@@ -189,7 +191,7 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
   cut.blocks = CeilDiv(cut.row_channels, cut.block);
   const int64_t jobs = std::max<int64_t>(1, cut.jobs(g.groups)), pieces = pieces_.count();
   const int64_t affordable =
-      kMostPartialBytes / std::max<int64_t>(1, jobs * cut.tiles_floats() * static_cast<int64_t>(sizeof(float)));
+      most_partial_bytes_ / std::max<int64_t>(1, jobs * cut.tiles_floats() * static_cast<int64_t>(sizeof(float)));
   // The more jobs there are, the less is won by further ones.
   const double worthwhile = std::sqrt(static_cast<double>(pieces_.plane * g.batch / (kSegmentPixels * jobs)));
   const int64_t most_segments = std::min({pieces, affordable, static_cast<int64_t>(worthwhile)});

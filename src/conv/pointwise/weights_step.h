@@ -82,6 +82,7 @@ class WeightsStep : public Step {
   bool BiasesAreLanes() const { return bias_ && bias_from_output_ == cut_.outputs_are_lanes; }
 
   bool bias_ = false, bias_from_output_ = false;
+  int64_t most_partial_bytes_ = 0;
   double bias_work_ = 0;
   double dot_rate_ = 0;                               // 0: FP32 multiply-adds
   int64_t input_channels_ = 0, output_channels_ = 0;  // of a group, unfolded

@@ -10,6 +10,7 @@
 #include "conv/packing/image_rows.h"
 #include "conv/packing/scratch.h"
 #include "conv/streams.h"
+#include "conv/tensor_bytes.h"
 #include "conv/work.h"
 #include "exec/pool.h"
 #include "kernels/lines/contract.h"
@@ -26,7 +27,6 @@ constexpr int64_t kPiecePixels = 256;      // terms of a product: FP32 sums stay
 constexpr int64_t kSlabFloats = 32 << 10;  // 128 KiB of a 1 MiB L2
 constexpr int64_t kTileFloats = 48 << 10;  // of a job: 192 KiB, of which a tile is in use at a time
 constexpr int64_t kEnoughJobs = 16;
-constexpr int64_t kMostPartialBytes = int64_t{8} << 20;
 
 // In units of Step::Work.
 constexpr double kEfficiency = 0.93;           // of the tiles
@@ -75,6 +75,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
+  most_partial_bytes_ = MostPartialBytes(problem);
   Cut(g);
   ChooseBlocks();
   ChooseSegments(g);
@@ -116,7 +117,7 @@ void WeightsStep::ChooseBlocks() {
 void WeightsStep::ChooseSegments(const Geometry& g) {
   const int64_t all = std::max<int64_t>(1, jobs(g.groups)), strips = strips_.count();
   const int64_t affordable =
-      kMostPartialBytes / std::max<int64_t>(1, all * tile_floats() * static_cast<int64_t>(sizeof(float)));
+      most_partial_bytes_ / std::max<int64_t>(1, all * tile_floats() * static_cast<int64_t>(sizeof(float)));
   segments_ = std::clamp<int64_t>(CeilDiv(kEnoughJobs, all), 1, std::max<int64_t>(1, std::min(strips, affordable)));
   segment_strips_ = std::max<int64_t>(1, CeilDiv(strips, segments_));
   segments_ = std::max<int64_t>(1, CeilDiv(strips, segment_strips_));

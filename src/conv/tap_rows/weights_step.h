@@ -78,6 +78,7 @@ class WeightsStep : public Step {
   int64_t lane_step_ = 1;                                                              // from pixel to pixel
   int64_t segments_ = 1, segment_strips_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1;
+  int64_t most_partial_bytes_ = 0;
   double work_ = 0;
 };
 

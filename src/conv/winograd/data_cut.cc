@@ -87,6 +87,23 @@ void DataStep::CutForParts(const Geometry& g) {
 
 void DataStep::ChooseCut(const Geometry& g) {
   if (in_parts()) return ShareOutInParts(g);
+  CutBoxes(g);
+  // What most boxes leave room for is counted without a thread's scratch, which few need much of.
+  for (int64_t tiles = boxes_.positions() - kStepOfTiles; tiles >= kLeastTiles && Exceeds(g); tiles -= kStepOfTiles) {
+    boxes_ = MakeBoxes(g, tiles);
+  }
+  while (batch_boxes_ > 0 && !own_units_ && block_units_ > 1 && Exceeds(g)) --block_units_;
+}
+
+// Whether it is more than the workspace that was promised.
+bool DataStep::Exceeds(const Geometry& g) const {
+  const int64_t threads = exec::ThreadCount(), gaps = (threads - 1) * plan::WorkspaceLedger::kMostGap;
+  const int64_t floats = block_units_ * unit_floats() + g.groups * batch_boxes_ * window_floats();
+  return floats * int64_t{sizeof(float)} + threads * ScratchBytes() + gaps >
+         SharedBytes() - kSharedBytes + threads * kThreadBytes - kBesidesBytes;
+}
+
+void DataStep::CutBoxes(const Geometry& g) {
   const packing::Boxes whole = WholeBox(g);
   const int64_t budget = SharedBytes();
   const bool many_units = units(g) >= 2 * exec::ThreadCount();
@@ -101,7 +118,9 @@ void DataStep::ChooseCut(const Geometry& g) {
   const auto box_bytes_now = [&] { return g.groups * window_floats() * int64_t{sizeof(float)}; };
   const int64_t enough = CeilDiv(2 * exec::ThreadCount(), std::max<int64_t>(1, boxes_.count()));
   const bool room_for_all = units(g) <= (budget - window_floats() * int64_t{sizeof(float)}) / bytes;
-  block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(std::max(kKernelBytes / bytes, enough), 1, units(g));
+  const int64_t room = (budget + (exec::ThreadCount() - 1) * (kThreadBytes - plan::WorkspaceLedger::kMostGap)) / bytes;
+  const int64_t some = std::max(kKernelBytes / bytes, std::min(enough, room));
+  block_units_ = room_for_all ? units(g) : std::clamp<int64_t>(some, 1, units(g));
   const bool all = block_units_ == units(g);
   const bool several = boxes_.count() * g.groups >= std::max(2, exec::ThreadCount());
   if (all && (several || boxes_.count() == 0)) {

@@ -34,6 +34,7 @@
 #include "conv/packing/lane_panels.h"
 #include "conv/packing/weight_panels.h"
 #include "conv/streams.h"
+#include "conv/tensor_bytes.h"
 #include "conv/winograd/products.h"
 #include "conv/winograd/tiling.h"
 #include "kernels/winograd/contract.h"
@@ -50,9 +51,6 @@ inline constexpr int64_t kKernelChunk = 32;   // source channels whose kernels a
 inline constexpr int64_t kWindowChunk = 64;   // source channels whose windows a job transforms for all
 // Of a box, where the workspace is short, or threads would wait.
 inline constexpr int64_t kLeastTiles = 16, kFewTilesOfLines = 64;
-inline constexpr double kNoRoom = 1e30;  // work of what is not to be chosen
-// Workspace that each thread but the first adds, its scratch included.
-inline constexpr int64_t kThreadBytes = int64_t{8} << 20;
 
 // Tiles of a box, in the order of its lists.
 struct TileRange {
@@ -119,6 +117,8 @@ class DataStep : public Step {
   bool FewTiles(const Geometry& geometry, const packing::Boxes& whole) const;
   bool Fits(const Geometry& geometry) const;
   void ChooseCut(const Geometry& geometry);
+  void CutBoxes(const Geometry& geometry);
+  bool Exceeds(const Geometry& geometry) const;
   void CutForParts(const Geometry& geometry);
   int64_t RoomForParts(int64_t threads) const;
   void TakeUnitsInParts(const Geometry& geometry, int64_t threads);

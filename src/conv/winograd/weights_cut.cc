@@ -2,6 +2,7 @@
 // How weight gradients are cut: every cut of a short list is priced, and the cheapest that fits is taken.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/checked_math.h"
 #include "conv/split_gemm/estimates.h"
@@ -28,8 +29,7 @@ constexpr int64_t kMostBandPixels = 256;   // side by side
 constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose ends are read twice
 // For everything but further threads' working memory: a share of the tensors' bytes, of so many at most, and these.
 constexpr double kMostTensorBytes = 1e15;
-constexpr int64_t kRoomBytes = int64_t{8} << 20;
-constexpr int64_t kBesidesBytes = 1024;  // of it: flags, and what aligns entries
+constexpr int64_t kMostScratch = kThreadBytes - plan::WorkspaceLedger::kMostGap;
 constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
 constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
 enum Way { kTogether, kTogetherWithAllOutputs, kApart };
@@ -76,11 +76,12 @@ TransformCosts CostsOf(const WeightsShape& shape) {
 
 }  // namespace
 
+// The cheapest that fits the workspace; if none does, that needs least of it, for where no other algorithm serves.
 void WeightsStep::ChooseCut(const ConvProblem& problem) {
   const double bytes = TensorBytes(problem, kBackwardWeights);
-  const int64_t room = kRoomBytes + static_cast<int64_t>(kWorkspaceShare * std::min(bytes, kMostTensorBytes));
+  const int64_t room = kThreadBytes + static_cast<int64_t>(kWorkspaceShare * std::min(bytes, kMostTensorBytes));
   const int64_t most_points = shape_.depths > 1 ? kPointsOfDeepTiles : kPointsOfTiles;
-  bool chosen = false;
+  int64_t over = std::numeric_limits<int64_t>::max();
   WeightsCut last;
   for (const int64_t tiles : kTileChoices) {
     const int64_t points = tiles * shape_.points();
@@ -89,12 +90,13 @@ void WeightsStep::ChooseCut(const ConvProblem& problem) {
       const WeightsCut cut = CutTiles(tiles, depths);
       if (cut.bands.extent() == last.bands.extent() && cut.chunks == last.chunks) continue;
       last = cut;
-      ChooseChannels(cut, room, &chosen);
+      ChooseChannels(cut, room, &over);
     }
   }
+  if (over > 0) cut_.work += kNoRoom;
 }
 
-void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, bool* chosen) {
+void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, int64_t* over) {
   // Whether half as many were all.
   const auto vain = [](int64_t most, int64_t channels) { return most > kChannelChoices[0] && most / 2 >= channels; };
   for (const int64_t inputs : kChannelChoices) {
@@ -109,10 +111,11 @@ void WeightsStep::ChooseChannels(WeightsCut cut, int64_t room, bool* chosen) {
         if (cut.apart && Blocks(cut) * cut.segments < kFewestJobs) continue;
         const Room needed = RoomOf(cut);
         const int64_t total = needed.shared + needed.sums + needed.biases + needed.scratch + kBesidesBytes;
-        if (*chosen && (total > room || needed.scratch > kRoomBytes)) continue;
+        const int64_t over_now = std::max<int64_t>(0, std::max(total - room, needed.scratch - kMostScratch));
+        if (over_now > *over) continue;
         cut.work = WorkOf(cut);
-        if (!*chosen || cut.work < cut_.work) cut_ = cut;
-        *chosen = true;
+        if (over_now < *over || cut.work < cut_.work) cut_ = cut;
+        *over = over_now;
       }
     }
   }

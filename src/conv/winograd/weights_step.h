@@ -181,7 +181,7 @@ class WeightsStep : public Step {
 
   // weights_cut.cc
   void ChooseCut(const ConvProblem& problem);
-  void ChooseChannels(WeightsCut cut, int64_t room, bool* chosen);
+  void ChooseChannels(WeightsCut cut, int64_t room, int64_t* over);
   TileBands ChooseBands(int64_t most_tiles, int64_t most_depths) const;
   WeightsCut CutTiles(int64_t most_tiles, int64_t most_depths) const;
   void CutChannels(int64_t inputs, int64_t outputs, WeightsCut* cut) const;
