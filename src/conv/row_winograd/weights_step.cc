@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "base/cpu.h"
 #include "conv/packing/dot_tiles.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/scratch.h"
@@ -37,6 +38,8 @@ constexpr double kWorkASlowRead = 6;        // more where windows crowd a point'
 constexpr int64_t kNearWindows = 8 << 10;   // floats of a point's that do not
 constexpr double kWorkASum = 5;             // of a tile, which is added to memory
 constexpr double kWorkAReducedSum = 8;
+constexpr double kQuickProductWork = 0.8;  // of a multiply-add, where two vectors of 16 are multiplied a cycle
+constexpr int64_t kManyChannels = 12;      // and tiles are not so small that these wait for their sums
 constexpr double kOverhead = 1.1;
 
 }  // namespace
@@ -124,6 +127,9 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const bool near = kWinogradPoints * (panel_ + sources_) * lines_.MostPositions() <= kNearFloats;
   const bool slow = L3IsSlow() && sources_ * lines_.MostPositions() > kNearWindows;
   const double read = ((near ? 0 : kWorkAWindowRead) + (slow ? kWorkASlowRead : 0)) * static_cast<double>(sources_);
+  const bool quick = lanes_ == kernels::kMemoryLineFloats && !base::Cpu().halves && !L3IsSlow();
+  const bool many = std::min(sources_, outputs_) >= kManyChannels;
+  const double product = quick && many ? kQuickProductWork : kProductWork;
   for (int64_t block = 0; block < blocks(); ++block) {
     const packing::RowPanels panels(OutputsOf(block), rows_at_once_);
     for (int64_t p = 0; p < panels.count(); ++p) {
@@ -134,7 +140,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
       const double loads = tiles * rows + 2 * static_cast<double>(columns());
       work += lines * kWinogradPoints *
               (static_cast<double>(lanes_) / kWorkLanes * line_vectors *
-                   (kProductWork * std::max({sums, loads, 8 * tiles}) + read) +
+                   (product * std::max({sums, loads, 8 * tiles}) + read) +
                kWorkATile * tiles + kWorkASum * sums);
     }
   }

@@ -86,6 +86,8 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
   }
   if (packing::CrowdASet(panels_.most_rows(), padded_sources_)) padded_sources_ += kernels::kWinogradLanes;
   tensor_bytes_ = TensorBytes(problem, computation);
+  const auto reaches = [&g](int axis) { return g.kernel[axis] > 1 ? 1 : 0; };
+  far_ = reaches(0) + reaches(1) + reaches(2) > 1 && OutgrowsCaches(problem, computation);
   ChooseTiling(g);
   ChooseCut(g);
   const int64_t scratch_bytes = ScratchBytes();
@@ -237,8 +239,9 @@ double DataStep::EstimateWork(const Geometry& g) const {
   const double moves = positions * static_cast<double>(runs) * kWorkARun;
   const double listed = box_tiles * (windows_a_tile * static_cast<double>(tiling_.window()) +
                                      static_cast<double>(tiling_.tile()) * phases);
+  const double memory = far_ && !in_parts() ? tensor_bytes_ / kernels::kMemoryLine * kWorkAFarLine : 0;
   return (products + window_work + results + KernelWork() + moves) * static_cast<double>(g.groups) +
-         listed * kWorkAListed;
+         listed * kWorkAListed + memory;
 }
 
 double DataStep::Efficiency() const {

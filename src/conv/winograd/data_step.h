@@ -220,6 +220,7 @@ class DataStep : public Step {
   bool own_units_ = false;   // each thread transforms one for itself, `block_units_` are as many as threads
   int64_t batch_boxes_ = 0;  // boxes whose windows are transformed at once; 0: each job its own
   StreamedRows streamed_ = StreamedRows::kNone;
+  bool far_ = false;  // little of the tensors stays in the caches, and windows are short rows of several lines
   double tensor_bytes_ = 0;
   double work_ = 0;
   channel_lanes::DataStep direct_;         // for what is not finite

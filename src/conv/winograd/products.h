@@ -15,6 +15,9 @@ enum class Products { kMultiplyAdds, kInParts };
 inline constexpr int kParts = 3;
 inline constexpr int64_t kPartPanel = kernels::SplitBlockFloats(kParts);
 
+// More for a line of memory where the caches do not hold the tensors and windows are short rows of several lines.
+inline constexpr double kWorkAFarLine = 24;
+
 }  // namespace canopy::conv::winograd
 
 #endif  // CANOPY_CONV_WINOGRAD_PRODUCTS_H_

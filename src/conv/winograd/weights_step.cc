@@ -5,7 +5,10 @@
 
 #include "base/checked_math.h"
 #include "conv/packing/scratch.h"
+#include "conv/streams.h"
+#include "conv/tensor_bytes.h"
 #include "exec/pool.h"
+#include "kernels/streams.h"
 
 namespace canopy::conv::winograd {
 namespace {
@@ -26,6 +29,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   output_channels_ = g_.group_output_channels();
   for (int axis = 0; axis < 3; ++axis) grid_[axis] = shape_.Tiles(axis, g_.output_size[axis]);
   ChooseCut(problem);
+  if (shape_.axes > 1 && !in_parts() && OutgrowsCaches(problem, kBackwardWeights)) {
+    cut_.work += TensorBytes(problem, kBackwardWeights) / kernels::kMemoryLine * kWorkAFarLine;
+  }
   if (bias_) {
     const int64_t pixels = g_.output_size[0] * g_.output_size[1] * g_.output_size[2];
     bias_work_ = kWorkASummedElem * static_cast<double>(g_.batch * g_.output_channels * pixels);
