@@ -17,7 +17,7 @@ constexpr int64_t kTilesOfABox = 8;  // as long as reading kernels again takes
 constexpr int64_t kStepOfTiles = 4;
 constexpr int64_t kFewSums = 128 * 36;              // of a panel's tiles and points, that stay in the L2
 constexpr int64_t kManySums = 200 * 36;             // likewise, next to little else
-constexpr double kSmallKernelShare = 0.1;           // of the work, that kernels are which each job transforms
+constexpr double kSmallKernelShare = 0.1;           // of the work, that kernels are which jobs transform once more
 constexpr int64_t kKernelBytes = int64_t{4} << 20;  // transformed at once, for all threads
 constexpr int64_t kNearKernelBytes = int64_t{8} << 20;
 constexpr int64_t kSharedBytes = int64_t{7} << 20;  // of kernels and windows together, beside a share of the tensors'
@@ -111,6 +111,7 @@ void DataStep::CutBoxes(const Geometry& g) {
     boxes_ = whole;
     block_units_ = 0;
     batch_boxes_ = 1;
+    TakeOwnBoxes(g);
     return;
   }
   ShareOut(g);
@@ -147,6 +148,23 @@ void DataStep::CutBoxes(const Geometry& g) {
   own_units_ = true;
   block_units_ = exec::ThreadCount();
   batch_boxes_ = std::min(own, boxes_.count());
+}
+
+// In place of one box as many smaller ones for each thread, which transforms their windows and the kernels itself, if
+// that is little more work: what another core has written takes long to come where the two share no cache.
+void DataStep::TakeOwnBoxes(const Geometry& g) {
+  const int64_t threads = exec::ThreadCount();
+  if (threads == 1 || boxes_.count() != 1 || tiling_.terms() * tiling_.phases() != 1) return;
+  const packing::Boxes shared = boxes_;
+  const double kernels = KernelWork() * static_cast<double>(g.groups);
+  batch_boxes_ = 0;
+  for (int64_t tiles = CeilDiv(shared.positions(), threads); tiles >= kLeastTiles; tiles -= kStepOfTiles) {
+    boxes_ = MakeBoxes(g, tiles);
+    if (kernels * static_cast<double>(boxes_.count() - 1) > kSmallKernelShare * work_) break;
+    if (boxes_.count() * g.groups % threads == 0 && !Exceeds(g)) return;
+  }
+  batch_boxes_ = 1;
+  boxes_ = shared;
 }
 
 // Smaller boxes, if the thread that has most to do has less then; or, where one thread had no room for all kernels of
@@ -215,7 +233,7 @@ void DataStep::TakeLargeBoxes(const Geometry& g, int64_t passes) {
     if (boxes_.count() >= passes && kernels > kSmallKernelShare * work_) break;
     const int64_t scratch_bytes = ScratchBytes();
     const int64_t bytes = scratch_bytes + windows(boxes_.extent()) * WindowBytes(g);
-    if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes() + kThreadBytes - kSharedBytes) return;
+    if (scratch_bytes <= kThreadBytes && bytes <= SharedBytes() + kThreadBytes - kSharedBytes) return TakeOwnBoxes(g);
   }
   boxes_ = boxes;
   block_units_ = block_units;

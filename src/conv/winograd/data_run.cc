@@ -41,7 +41,7 @@ class DataRun {
     found_ = 0;
     for (int worker = 0; worker < exec::ThreadCount(); ++worker) *Scratch(worker).listed = {};
     if (windows_ == nullptr) {
-      ComputeBoxes(ledger, workspace);
+      s_.block_units_ == 0 ? ComputeOwnBoxes() : ComputeBoxes(ledger, workspace);
       return found_ == 0;
     }
     const int64_t boxes = s_.boxes_.count(), batch = s_.batch_boxes_;
@@ -162,38 +162,54 @@ class DataRun {
 
   // One panel of all tiles in a job, which transforms the kernels chunk by chunk itself.
   void ComputeUnits(int64_t box_index) const {
-    const int64_t panels = s_.panels_.blocks();
     const Box box = s_.boxes_.At(box_index);
     exec::ParallelFor(s_.units(p_.geometry), serial_, [&](int64_t unit, int worker) {
-      const int64_t group = unit / panels, panel = unit % panels;
-      const DataScratch scratch = Scratch(worker);
-      boxes_.lists().Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
-      const bool once = s_.packed_chunks() > 1;  // for all phases
-      for (int64_t k = 0; once && k < s_.source_channels_; k += kKernelChunk) {
-        kernel_maker_.Pack(unit, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
-      }
-      for (int64_t phase = 0; phase < t_.phases(); ++phase) {
-        for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
-          const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
-          for (int64_t k = 0; k < sources; k += kKernelChunk) {
-            float* packed = scratch.weights + (once ? (c + k) / kKernelChunk * s_.packed_floats() : 0);
-            const int64_t coming = k + kKernelChunk;
-            if (!once) kernel_maker_.Pack(unit, c + k, scratch, packed);
-            kernel_maker_.Transform(
-                panel, c + k, packed, k, phase, phase + 1, scratch.kernels,
-                once || coming >= sources ? packing::WeightRuns() : kernel_maker_.Runs(unit, c + coming));
-          }
-          packing::WeightRuns next = once ? packing::WeightRuns() : kernel_maker_.Runs(unit, c + sources);
-          for (int64_t point = 0; point < t_.points(); ++point) {
-            kernel_maker_.Ask(&next, point + 1, t_.points());
-            Multiply({panel, phase, point, c}, box, WindowsOf(group, 0), scratch.kernels + point * s_.kernel_step(),
-                     scratch);
-          }
-        }
-        TransformBack(panel, phase, box, scratch);
-      }
-      Finish(group, panel, box, scratch);
+      ComputeUnit(unit, box, WindowsOf(unit / s_.panels_.blocks(), 0), Scratch(worker));
     });
+  }
+
+  // All panels of some tiles in a job, which transforms its windows and the kernels itself: no thread reads what
+  // another one has made.
+  void ComputeOwnBoxes() const {
+    const int64_t boxes = s_.boxes_.count(), panels = s_.panels_.blocks();
+    exec::ParallelFor(p_.geometry.groups * boxes, serial_, [&](int64_t index, int worker) {
+      const int64_t group = index / boxes;
+      const Box box = s_.boxes_.At(index % boxes);
+      const DataScratch scratch = Scratch(worker);
+      boxes_.TransformBox(group, box, 0, s_.source_channels_, scratch, scratch.windows);
+      for (int64_t panel = 0; panel < panels; ++panel) {
+        ComputeUnit(group * panels + panel, box, scratch.windows, scratch);
+      }
+    });
+  }
+
+  void ComputeUnit(int64_t unit, const Box& box, const float* windows, const DataScratch& scratch) const {
+    const int64_t panels = s_.panels_.blocks(), group = unit / panels, panel = unit % panels;
+    boxes_.lists().Tiles(box, s_.panels_.tiles(panel, 0).lanes, scratch);
+    const bool once = s_.packed_chunks() > 1;  // for all phases
+    for (int64_t k = 0; once && k < s_.source_channels_; k += kKernelChunk) {
+      kernel_maker_.Pack(unit, k, scratch, scratch.weights + k / kKernelChunk * s_.packed_floats());
+    }
+    for (int64_t phase = 0; phase < t_.phases(); ++phase) {
+      for (int64_t c = 0; c < s_.source_channels_; c += s_.terms_chunk_) {
+        const int64_t sources = std::min(s_.terms_chunk_, s_.source_channels_ - c);
+        for (int64_t k = 0; k < sources; k += kKernelChunk) {
+          float* packed = scratch.weights + (once ? (c + k) / kKernelChunk * s_.packed_floats() : 0);
+          const int64_t coming = k + kKernelChunk;
+          if (!once) kernel_maker_.Pack(unit, c + k, scratch, packed);
+          kernel_maker_.Transform(
+              panel, c + k, packed, k, phase, phase + 1, scratch.kernels,
+              once || coming >= sources ? packing::WeightRuns() : kernel_maker_.Runs(unit, c + coming));
+        }
+        packing::WeightRuns next = once ? packing::WeightRuns() : kernel_maker_.Runs(unit, c + sources);
+        for (int64_t point = 0; point < t_.points(); ++point) {
+          kernel_maker_.Ask(&next, point + 1, t_.points());
+          Multiply({panel, phase, point, c}, box, windows, scratch.kernels + point * s_.kernel_step(), scratch);
+        }
+      }
+      TransformBack(panel, phase, box, scratch);
+    }
+    Finish(group, panel, box, scratch);
   }
 
   struct Product {

@@ -124,6 +124,7 @@ class DataStep : public Step {
   void TakeUnitsInParts(const Geometry& geometry, int64_t threads);
   void ShareOutInParts(const Geometry& geometry);
   void ShareOut(const Geometry& geometry);
+  void TakeOwnBoxes(const Geometry& geometry);
   void TakeLargeBoxes(const Geometry& geometry, int64_t passes);
   double EstimateWork(const Geometry& geometry) const;
   double Efficiency() const;  // of products by multiply-adds
