@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What README.md promises of the workspace, for every layer of the bench's own lists.
+// The workspace is as small as docs/architecture.md says, for every layer of the bench's own lists.
 #include <gtest/gtest.h>
 
 #include <memory>
