@@ -8,7 +8,7 @@
 namespace canopy::plan {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 62;
+constexpr int64_t kMost = int64_t{1} << 61;  // twice of it does not overflow
 
 }  // namespace
 
@@ -18,7 +18,10 @@ int WorkspaceLedger::BookEach(const char* name, int64_t bytes, int64_t threads) 
   part.threads = std::max(part.threads, threads);
   part.step = part.own + std::min(part.own, kMostGap);  // strides are as long as what they lie in
   const base::Checked all = base::Checked(part.step) * part.threads + part.own;
-  if (!all.ok() || all.value() > kMost) overflowed_ = true;
+  if (!all.ok() || all.value() > kMost) {
+    overflowed_ = true;
+    part.own = part.step = 0;
+  }
   return handle;
 }
 

@@ -41,7 +41,7 @@ class WorkspaceLedger {
     size_t part;      // of the ledger: what is used together
   };
 
-  // Books `bytes` and returns the handle. A negative size or one past 2^62 marks the ledger as overflowed. Names are
+  // Books `bytes` and returns the handle. A negative size or one past 2^61 marks the ledger as overflowed. Names are
   // kept as they are: literals.
   int Book(const char* name, int64_t bytes) { return Add(name, 0, bytes, &parts_.back().common); }
   // A share of `bytes` for each thread.

@@ -9,10 +9,10 @@
 namespace canopy::conv::implicit_gemm {
 namespace {
 
-constexpr int64_t kWorkATileStore = 8;    // terms that storing a result costs as much as
-constexpr double kWorkAPackedElem = 1.4;  // gathering one element into a panel
-constexpr double kEfficiency = 0.85;      // of the tiles, their operands come from the L2
-constexpr double kWorkAPackedWeight = 8;
+constexpr int64_t kWorkATileStore = 8;      // terms that storing a result costs as much as
+constexpr double kWorkAPackedElem = 1.4;    // gathering one element into a panel
+constexpr double kEfficiency = 0.85;        // of the tiles, their operands come from the L2
+constexpr double kWorkAPackedWeight = 8;    // packing one
 constexpr double kWorkAProduct = 500;       // of a phase of a group
 constexpr double kWorkASegment = 60;        // starting a stretch of neighbours
 constexpr double kWorkAConvertedStore = 3;  // more, of a result

@@ -95,7 +95,7 @@ DataStep::DataStep(const ConvProblem& problem, Computation computation, plan::Wo
     const double work = KernelWork() * static_cast<double>(g.groups);
     kernels_of_all_ = packing::CommonNumbers("transformed kernels", units(g) * CeilDiv(source_channels_, kKernelChunk),
                                              units(g) * unit_floats(), work / std::max(1.0, work_), ledger,
-                                             kThreadBytes - scratch_bytes);
+                                             kThreadBytes - plan::WorkspaceLedger::kMostGap - scratch_bytes);
   } else if (block_units_ > 0) {
     kernels_handle_ = ledger->Book("transformed kernels", block_units_ * unit_floats() * int64_t{sizeof(float)});
   }
