@@ -30,17 +30,20 @@ inline double TensorBytes(const ConvProblem& problem, Computation computation) {
          bytes(weights, g.output_channels * g.group_input_channels(), g.kernel);
 }
 
+// Where the call is one computation of one thread.
+inline double PromisedBytes(const ConvProblem& problem, Computation computation) {
+  return static_cast<double>(kThreadBytes) + kWorkspaceShare * TensorBytes(problem, computation);
+}
+
 // More work of a step of which one thread needs so many bytes.
 inline double WorkOfRoom(const ConvProblem& problem, Computation computation, int64_t bytes) {
-  const double promised = static_cast<double>(kThreadBytes) + kWorkspaceShare * TensorBytes(problem, computation);
-  return static_cast<double>(bytes + kBesidesBytes) <= promised ? 0 : kNoRoom;
+  return static_cast<double>(bytes + kBesidesBytes) <= PromisedBytes(problem, computation) ? 0 : kNoRoom;
 }
 
 // Bytes of partial results that jobs sum up for themselves, where a thread's scratch may be so large.
 inline int64_t MostPartialBytes(const ConvProblem& problem, int64_t scratch_bytes = int64_t{1} << 20) {
-  const double share = kWorkspaceShare * TensorBytes(problem, kBackwardWeights);
-  return static_cast<int64_t>(
-      std::min<double>(kThreadBytes, static_cast<double>(kThreadBytes - scratch_bytes) + share));
+  const double left = PromisedBytes(problem, kBackwardWeights) - static_cast<double>(scratch_bytes);
+  return static_cast<int64_t>(std::min<double>(kThreadBytes, left));
 }
 
 }  // namespace canopy::conv

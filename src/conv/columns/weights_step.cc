@@ -54,7 +54,6 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
-  most_partial_bytes_ = MostPartialBytes(problem);
   partner_ = dot_rate_ > 0 ? g.stride[2] : 0;
   run_ = g.dilation[2] == 1 ? g.kernel[2] : 1;
   channel_runs_ = taps_ / run_;
@@ -71,7 +70,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   // A block of runs may begin and end within a channel.
   const int64_t channels = std::min(input_channels_, CeilDiv(lane_block_ - 1, channel_runs_) + 1);
   slab_floats_ = channels * g.kernel[0] * slab_rows_ * slab_pitch_;
-  ChooseSegments(g);
+  ChooseSegments(problem);
   CountWork(problem);
   if (segments_ > 1) {
     partial_handle_ = ledger->Book("partial weight gradients",
@@ -101,10 +100,10 @@ void WeightsStep::ChooseBlocks() {
   row_blocks_ = CeilDiv(output_channels_, row_block_);
 }
 
-void WeightsStep::ChooseSegments(const Geometry& g) {
-  const int64_t all = std::max<int64_t>(1, jobs(g.groups));
+void WeightsStep::ChooseSegments(const ConvProblem& problem) {
+  const int64_t all = std::max<int64_t>(1, jobs(problem.geometry.groups));
   const int64_t affordable =
-      most_partial_bytes_ / std::max<int64_t>(1, all * tiles_floats() * static_cast<int64_t>(sizeof(float)));
+      MostPartialBytes(problem) / std::max<int64_t>(1, all * tiles_floats() * static_cast<int64_t>(sizeof(float)));
   segments_ = std::clamp<int64_t>(CeilDiv(kEnoughJobs, all), 1, std::max<int64_t>(1, std::min(groups_, affordable)));
   segment_groups_ = std::max<int64_t>(1, CeilDiv(groups_, segments_));
   segments_ = std::max<int64_t>(1, CeilDiv(groups_, segment_groups_));

@@ -46,7 +46,7 @@ class WeightsStep : public Step {
   friend class WeightsRun;
 
   void ChooseBlocks();
-  void ChooseSegments(const Geometry& geometry);
+  void ChooseSegments(const ConvProblem& problem);
   void CountWork(const ConvProblem& problem);
 
   int64_t a_term() const { return dot_rate_ > 0 ? 2 : 1; }  // pixels
@@ -82,7 +82,6 @@ class WeightsStep : public Step {
   int64_t group_strips_ = 1, groups_ = 0;                     // strips of one product; products
   int64_t segments_ = 1, segment_groups_ = 0;                 // products of a job
   int scratch_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1;
-  int64_t most_partial_bytes_ = 0;
   double work_ = 0;
 };
 

@@ -30,14 +30,13 @@ bool ColumnsBeside(const ConvProblem& problem) {
 WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
   const Geometry& g = problem.geometry;
   channels_ = g.group_output_channels();
-  most_partial_bytes_ = MostPartialBytes(problem);
   columns_ = g.group_input_channels() * g.taps();
   pixels_ = g.batch * g.output_size[0] * g.output_size[1] * g.output_size[2];
   padding_ = MeetsPadding(g);
   ChooseSides(problem);
   row_panels_ = base::CeilDiv(channels_are_lanes_ ? columns_ : channels_, tile_.rows);
   lane_panels_ = base::CeilDiv(channels_are_lanes_ ? channels_ : columns_, tile_.lanes);
-  ChooseSegments(g.groups, ledger);
+  ChooseSegments(problem, ledger);
   const double rows = static_cast<double>(row_panels_ * tile_.rows),
                lanes = static_cast<double>(lane_panels_ * tile_.lanes);
   const bool apart = problem.input.strides[4] * g.stride[2] != 1 && !input_channel_lines_;
@@ -68,16 +67,16 @@ void WeightsStep::ChooseSides(const ConvProblem& problem) {
   tap_major_ = input_channel_lines_;
 }
 
-void WeightsStep::ChooseSegments(int64_t groups, plan::WorkspaceLedger* ledger) {
+void WeightsStep::ChooseSegments(const ConvProblem& problem, plan::WorkspaceLedger* ledger) {
   const int64_t tile_floats = int64_t{tile_.rows} * tile_.lanes;
   // Blocks stay large, since packing is shared by a block; segments make the jobs where blocks do not.
   blocking_ = ChooseBlocking(tile_, row_panels_ * tile_.rows, lane_panels_ * tile_.lanes, pixels_, kEnoughJobs);
   row_blocks_ = base::CeilDiv(row_panels_, blocking_.row_panels);
   lane_blocks_ = base::CeilDiv(lane_panels_, blocking_.lane_panels);
   block_floats_ = blocking_.row_panels * blocking_.lane_panels * tile_floats;
-  const int64_t jobs = std::max<int64_t>(1, groups * row_blocks_ * lane_blocks_);
+  const int64_t jobs = std::max<int64_t>(1, problem.geometry.groups * row_blocks_ * lane_blocks_);
   const int64_t depth_blocks = base::CeilDiv(pixels_, blocking_.depth);
-  const int64_t affordable = most_partial_bytes_ / (jobs * block_floats_ * static_cast<int64_t>(sizeof(float)));
+  const int64_t affordable = MostPartialBytes(problem) / (jobs * block_floats_ * static_cast<int64_t>(sizeof(float)));
   segments_ = std::clamp<int64_t>(base::CeilDiv(kEnoughJobs, jobs), 1,
                                   std::max<int64_t>(1, std::min(depth_blocks / kLeastDepthBlocks, affordable)));
   segment_pixels_ = base::CeilDiv(depth_blocks, segments_) * blocking_.depth;

@@ -28,7 +28,7 @@ class WeightsStep : public Step {
   friend class WeightsRun;
 
   void ChooseSides(const ConvProblem& problem);
-  void ChooseSegments(int64_t groups, plan::WorkspaceLedger* ledger);
+  void ChooseSegments(const ConvProblem& problem, plan::WorkspaceLedger* ledger);
 
   int64_t channels_ = 0, columns_ = 0;  // of a group: output channels; (source channel, tap) pairs
   int64_t pixels_ = 0;                  // batch included
@@ -45,7 +45,6 @@ class WeightsStep : public Step {
   int64_t block_floats_ = 0;  // result tiles of a job
   int partial_handle_ = -1, flag_handle_ = -1;
   ScratchLayout scratch_;
-  int64_t most_partial_bytes_ = 0;
   double work_ = 0;
 };
 

@@ -75,10 +75,9 @@ WeightsStep::WeightsStep(const ConvProblem& problem, Computation computation, pl
   input_channels_ = g.group_input_channels();
   output_channels_ = g.group_output_channels();
   taps_ = g.taps();
-  most_partial_bytes_ = MostPartialBytes(problem);
   Cut(g);
   ChooseBlocks();
-  ChooseSegments(g);
+  ChooseSegments(problem);
   CountWork(problem);
   if (segments_ > 1) {
     partial_handle_ = ledger->Book("partial weight gradients",
@@ -114,10 +113,10 @@ void WeightsStep::ChooseBlocks() {
   input_blocks_ = CeilDiv(input_channels_, input_block_);
 }
 
-void WeightsStep::ChooseSegments(const Geometry& g) {
-  const int64_t all = std::max<int64_t>(1, jobs(g.groups)), strips = strips_.count();
+void WeightsStep::ChooseSegments(const ConvProblem& problem) {
+  const int64_t all = std::max<int64_t>(1, jobs(problem.geometry.groups)), strips = strips_.count();
   const int64_t affordable =
-      most_partial_bytes_ / std::max<int64_t>(1, all * tile_floats() * static_cast<int64_t>(sizeof(float)));
+      MostPartialBytes(problem) / std::max<int64_t>(1, all * tile_floats() * static_cast<int64_t>(sizeof(float)));
   segments_ = std::clamp<int64_t>(CeilDiv(kEnoughJobs, all), 1, std::max<int64_t>(1, std::min(strips, affordable)));
   segment_strips_ = std::max<int64_t>(1, CeilDiv(strips, segments_));
   segments_ = std::max<int64_t>(1, CeilDiv(strips, segment_strips_));

@@ -55,7 +55,7 @@ class WeightsStep : public Step {
 
   void Cut(const Geometry& geometry);
   void ChooseBlocks();
-  void ChooseSegments(const Geometry& geometry);
+  void ChooseSegments(const ConvProblem& problem);
   void CountWork(const ConvProblem& problem);
 
   int64_t columns() const { return input_block_ * taps_ + (bias_ ? 1 : 0); }  // of a job
@@ -78,7 +78,6 @@ class WeightsStep : public Step {
   int64_t lane_step_ = 1;                                                              // from pixel to pixel
   int64_t segments_ = 1, segment_strips_ = 0;
   int scratch_handle_ = -1, partial_handle_ = -1, flag_handle_ = -1;
-  int64_t most_partial_bytes_ = 0;
   double work_ = 0;
 };
 

@@ -27,8 +27,7 @@ constexpr int64_t kWidestPanel = 64;       // input channels side by side
 constexpr int64_t kSlabFloats = 48 << 10;  // of a slice of a band's input: 192 KiB of a 1 MiB L2
 constexpr int64_t kMostBandPixels = 256;   // side by side
 constexpr int64_t kFewestBandTiles = 2;    // along a transformed depth, whose ends are read twice
-// For everything but further threads' working memory: a share of the tensors' bytes, of so many at most, and these.
-constexpr double kMostTensorBytes = 1e15;
+constexpr double kMostRoom = 1.5e14;       // bytes for everything but further threads' working memory
 constexpr int64_t kMostScratch = kThreadBytes - plan::WorkspaceLedger::kMostGap;
 constexpr int64_t kEnoughJobs = 8, kFewestJobs = 4;   // for threads to work apart
 constexpr int64_t kMostSumsBytes = int64_t{7} << 19;  // of all segments
@@ -78,8 +77,7 @@ TransformCosts CostsOf(const WeightsShape& shape) {
 
 // The cheapest that fits the workspace; if none does, that needs least of it, for where no other algorithm serves.
 void WeightsStep::ChooseCut(const ConvProblem& problem) {
-  const double bytes = TensorBytes(problem, kBackwardWeights);
-  const int64_t room = kThreadBytes + static_cast<int64_t>(kWorkspaceShare * std::min(bytes, kMostTensorBytes));
+  const int64_t room = static_cast<int64_t>(std::min(PromisedBytes(problem, kBackwardWeights), kMostRoom));
   const int64_t most_points = shape_.depths > 1 ? kPointsOfDeepTiles : kPointsOfTiles;
   int64_t over = std::numeric_limits<int64_t>::max();
   WeightsCut last;
