@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kernels/gather_gemm/contract.h"
+
 namespace canopy::conv {
 namespace {
 
@@ -21,6 +23,8 @@ double UsefulPairs(const Geometry& g, int axis) {
 }
 
 }  // namespace
+
+bool ShortVectors() { return kernels::AllGatherTiles().vector_lanes < kWorkLanes; }
 
 double UsefulMultiplyAdds(const ConvProblem& problem) {
   int sums = 0;  // each has the same multiply-adds

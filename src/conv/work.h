@@ -10,6 +10,9 @@ namespace canopy::conv {
 // Work is counted in multiply-adds of so many FP32 lanes at the peak rate, whatever the processor's vectors have.
 inline constexpr double kWorkLanes = 16;
 
+// Whether the processor's vectors are shorter. There are fewer registers then, too, and tiles are lower.
+bool ShortVectors();
+
 // Weights of a group, up to which they stay in the last-level cache, 4 MiB of it, and what is added to packing one of
 // more.
 inline constexpr int64_t kNearWeights = int64_t{1} << 20;

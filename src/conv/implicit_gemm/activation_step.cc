@@ -5,11 +5,13 @@
 #include <atomic>
 
 #include "base/checked_math.h"
+#include "conv/work.h"
 
 namespace canopy::conv::implicit_gemm {
 namespace {
 
 constexpr int64_t kWorkATileStore = 8;      // terms that storing a result costs as much as
+constexpr int64_t kShortTileStore = 40;     // likewise of short vectors
 constexpr double kWorkAPackedElem = 1.4;    // gathering one element into a panel
 constexpr double kEfficiency = 0.85;        // of the tiles, their operands come from the L2
 constexpr double kWorkAPackedWeight = 8;    // packing one
@@ -61,7 +63,8 @@ void ActivationStep::LayOut(const Geometry& g, plan::WorkspaceLedger* ledger) {
     phase.first_job = jobs_;
     jobs_ += phase.pixel_blocks * channel_blocks_;
     const double tiles = static_cast<double>(phase.pixels) * static_cast<double>(channel_panels_ * channel_width) /
-                         (16 * tile_.efficiency * kEfficiency) * static_cast<double>(depth + kWorkATileStore);
+                         (16 * tile_.efficiency * kEfficiency) *
+                         static_cast<double>(depth + (ShortVectors() ? kShortTileStore : kWorkATileStore));
     const AxisPhase& row = *phase.axes[2];
     const bool apart = row.source_step * product_.source.strides[4] != 1 && !channel_lines_;
     const double elem = kWorkAPackedElem + (apart ? kWorkAStride : 0) +

@@ -28,6 +28,7 @@ constexpr int64_t kEnoughJobs = 16;
 // Of low tiles: most vectors cross a cache line, which few rows do not make up for.
 constexpr double kEfficiencyOfFew = 0.5;  // 2 or 3 rows
 constexpr double kEfficiencyOfOne = 0.35;
+constexpr double kShortEfficiency = 0.87, kShortEfficiencyOfOne = 0.2;  // likewise of short vectors
 constexpr double kPairEfficiency = 0.8;
 constexpr double kWorkAPlane = 50;      // of a channel in a slab, or in a phase of the results, besides
 constexpr double kWorkASlabElem = 0.5;  // copying one element
@@ -230,7 +231,10 @@ void DataStep::PlaceWeights(ProductList* list) {
 // Per vector of positions and term, for a tile of so many vectors.
 double DataStep::TileWork(int64_t rows, int vectors) const {
   const int64_t rounds = CeilDiv(rows, int64_t{tiles_.tiles[vectors - 1].most_rows}), height = CeilDiv(rows, rounds);
-  const double efficiency = height < 2 ? kEfficiencyOfOne : height < 4 ? kEfficiencyOfFew : 1;
+  const bool short_vectors = ShortVectors();
+  const double efficiency = height < 2   ? (short_vectors ? kShortEfficiencyOfOne : kEfficiencyOfOne)
+                            : height < 4 ? kEfficiencyOfFew
+                                         : (short_vectors ? kShortEfficiency : 1);
   // In registers, a term's loads take as long as multiply-adds; those of the source cross cache lines and count twice,
   // and as many lines are asked for ahead.
   const double a_product = dot_rate_ > 0 ? 2 / (dot_rate_ * kPairEfficiency) : 1;

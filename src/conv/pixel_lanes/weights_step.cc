@@ -37,6 +37,7 @@ constexpr int64_t kNearSumFloats = 8 << 10;
 constexpr double kReduceWork = 8;  // of a sum's lanes
 constexpr double kBiasWork = 1;    // of a vector of a sheet
 constexpr double kOverhead = 1.12;
+constexpr double kShortOverhead = 1.3;  // of short vectors: tiles of few sums read the sheets more often
 
 }  // namespace
 
@@ -170,7 +171,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
                                      kTileWork * tiles + sum_work * sums);
   work += static_cast<double>(segments_) * kReduceWork * sums;
   if (bias_) work += static_cast<double>(items_ * results_) * (vectors * kBiasWork + kTileWork);
-  return kOverhead * work * static_cast<double>(g.groups * lanes_) / kWorkLanes;
+  return (ShortVectors() ? kShortOverhead : kOverhead) * work * static_cast<double>(g.groups * lanes_) / kWorkLanes;
 }
 
 std::string WeightsStep::Describe() const {

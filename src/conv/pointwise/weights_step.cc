@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "base/checked_math.h"
@@ -28,13 +29,14 @@ constexpr int64_t kMostSums = 512 * 256;  // half of an L2
 constexpr int64_t kMostLanesOfCopies = 512;
 constexpr int64_t kMostSumsOfCopies = 1024 * 256;  // they then come from the L3
 constexpr int64_t kWidths[] = {3, 4, 5};           // vectors of a panel
+constexpr int64_t kShortWidths[] = {2};            // short ones: its pixels leave half of an L1 to rows
 constexpr int64_t kScratchBytes = int64_t{2} << 20;
 constexpr int64_t kEnoughJobs = 16;
 constexpr int64_t kSegmentPixels = 64;  // of a segment for every job: adding up partial sums costs little beside
 
 // In units of Step::Work.
 constexpr double kWorkAProduct = 0.9;      // of vectors, beside
-constexpr double kWorkALoad = 0.33;        // which the product waits for
+constexpr double kWorkALoad = 0.33;        // which the product of long vectors waits for
 constexpr double kWorkARow = 0.3;          // reading one element of a row again
 constexpr double kWorkASlabElem = 1.1;     // transposing one element
 constexpr double kWorkACrowdedElem = 0.7;  // more where planes share few places of a cache
@@ -55,6 +57,8 @@ constexpr int64_t kManyJobsAThread = 16;
 constexpr double kWorthwhile = 0.955;  // another cut for the threads' sake takes so much of the time at most
 
 constexpr double kUnevenness = 0.25;  // of a job: what a thread, if there are several, waits for another at the end
+
+std::span<const int64_t> Widths() { return ShortVectors() ? std::span<const int64_t>(kShortWidths) : kWidths; }
 
 }  // namespace
 
@@ -112,7 +116,7 @@ void WeightsStep::ForCuts(const Geometry& g, int64_t least_rows, const Visit& vi
   const int64_t most_sums = rows_in_place_ ? kMostSums : kMostSumsOfCopies;
   for (const bool outputs_are_lanes : {false, true}) {
     if (outputs_are_lanes && unfolded_) continue;
-    for (const int64_t wide : kWidths) {
+    for (const int64_t wide : Widths()) {
       for (int64_t most_rows = least_rows; most_rows <= kMostRows; most_rows *= 2) {
         for (int64_t most_lanes = kLeastLanes; most_lanes <= most_of_all; most_lanes *= 2) {
           if (most_rows * most_lanes <= most_sums) visit(MakeCut(g, outputs_are_lanes, most_rows, {most_lanes, wide}));
@@ -213,7 +217,8 @@ WeightsStep::Cut WeightsStep::MakeCut(const Geometry& g, bool outputs_are_lanes,
                        kWorkLanes / static_cast<double>(cut.panels.panel_lanes());
   const double products =
       dot_rate_ > 0 ? 2 / dot_rate_ * static_cast<double>(g.batch * pieces_.a_plane * Terms(pieces_.pixels)) : pixels;
-  cut.work = products * rows * (vectors * kWorkAProduct + cut.panels.LoadWorkOfARow() * kWorkALoad) +
+  const double waits = ShortVectors() ? 0 : cut.panels.LoadWorkOfARow() * kWorkALoad;
+  cut.work = products * rows * (vectors * kWorkAProduct + waits) +
              pixels * vectors * kWorkLanes * (pieces > 1 ? blocks : 1) * LaneWork() +
              pixels * rows * (copies * copied + (lane_blocks - 1) * kWorkARow) + calls * kWorkATileCall +
              static_cast<double>(pieces) * rows * vectors * vector +

@@ -39,6 +39,7 @@ constexpr double kWorkAShiftedVector = 4;  // storing what is apart, and adding 
 constexpr double kWorkAWindow = 26;        // one that is made where it is multiplied
 constexpr double kWorkAWait = 56;          // at least, with its products, for its rows
 constexpr double kApartWork = 1.1;
+constexpr double kShortApartWork = 1.75;  // with short vectors: windows do not stay in registers
 constexpr double kOverhead = 1.05;
 constexpr int64_t kRoundedRows = 8;  // converted: as long take the 14 that pairs of points round anew, beside products
 
@@ -114,7 +115,7 @@ double DataStep::LineWork() const {
   const int64_t vectors = CeilDiv(lines_.MostPositions(), int64_t{tiles_.vector_lanes});
   if (apart_) {
     const double source = std::max(kWinogradPoints * rows + kWorkAWindow, kWorkAWait);
-    return lanes * static_cast<double>(vectors) * kApartWork *
+    return lanes * static_cast<double>(vectors) * (ShortVectors() ? kShortApartWork : kApartWork) *
            (source * static_cast<double>(sources_) + chunks * kWinogradPoints * rows * kWorkAShiftedVector);
   }
   const packing::RowPanels panels(product_rows_, tiles_.tiles[vectors_ - 1].most_rows);

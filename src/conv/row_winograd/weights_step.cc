@@ -38,8 +38,9 @@ constexpr double kWorkASlowRead = 6;        // more where windows crowd a point'
 constexpr int64_t kNearWindows = 8 << 10;   // floats of a point's that do not
 constexpr double kWorkASum = 5;             // of a tile, which is added to memory
 constexpr double kWorkAReducedSum = 8;
-constexpr double kQuickProductWork = 0.8;  // of a multiply-add, where two vectors of 16 are multiplied a cycle
-constexpr int64_t kManyChannels = 12;      // and tiles are not so small that these wait for their sums
+constexpr double kQuickProductWork = 0.8;   // of a multiply-add, where two vectors of 16 are multiplied a cycle
+constexpr double kShortProductWork = 0.65;  // likewise of short vectors, of which half straddle lines
+constexpr int64_t kManyChannels = 12;       // and tiles are not so small that these wait for their sums
 constexpr double kOverhead = 1.1;
 
 }  // namespace
@@ -129,7 +130,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const double read = ((near ? 0 : kWorkAWindowRead) + (slow ? kWorkASlowRead : 0)) * static_cast<double>(sources_);
   const bool quick = lanes_ == kernels::kMemoryLineFloats && !base::Cpu().halves && !L3IsSlow();
   const bool many = std::min(sources_, outputs_) >= kManyChannels;
-  const double product = quick && many ? kQuickProductWork : kProductWork;
+  const double product = ShortVectors() ? kShortProductWork : quick && many ? kQuickProductWork : kProductWork;
   for (int64_t block = 0; block < blocks(); ++block) {
     const packing::RowPanels panels(OutputsOf(block), rows_at_once_);
     for (int64_t p = 0; p < panels.count(); ++p) {

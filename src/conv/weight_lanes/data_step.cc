@@ -22,16 +22,17 @@ constexpr int64_t kTurnedFloats = 12 << 10;   // 48 KiB
 constexpr int64_t kMostUnit = 16;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;    // of the tiles, operands in the L2
-constexpr double kWorkAWeight = 0.1;    // reading an FP32 one from the last-level cache or memory
-constexpr double kWorkAPair = 0.7;      // likewise of two, and putting them together
-constexpr double kWorkAProduct = 0.4;   // transposing and adding one, gaps included
-constexpr double kWorkASum = 0.5;       // clearing and storing one
-constexpr double kWorkAPlane = 60;      // of results, copied as they are
-constexpr double kWorkAPlaneRow = 8;    // likewise
-constexpr double kWorkARow = 100;       // of results, otherwise
-constexpr double kWorkALaneAdded = 10;  // of an image
-constexpr double kWorkARowCopied = 25;  // of weights, where they are not whole vectors
+constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
+constexpr double kShortEfficiency = 0.85;  // likewise of short vectors
+constexpr double kWorkAWeight = 0.1;       // reading an FP32 one from the last-level cache or memory
+constexpr double kWorkAPair = 0.7;         // likewise of two, and putting them together
+constexpr double kWorkAProduct = 0.4;      // transposing and adding one, gaps included
+constexpr double kWorkASum = 0.5;          // clearing and storing one
+constexpr double kWorkAPlane = 60;         // of results, copied as they are
+constexpr double kWorkAPlaneRow = 8;       // likewise
+constexpr double kWorkARow = 100;          // of results, otherwise
+constexpr double kWorkALaneAdded = 10;     // of an image
+constexpr double kWorkARowCopied = 25;     // of weights, where they are not whole vectors
 constexpr double kWorkAJob = 400;
 constexpr double kWorkAPixel = 4;  // of output, copied alone
 constexpr double kWorkATileVector = 2;
@@ -88,9 +89,10 @@ double DataStep::Estimate(const ConvProblem& problem) const {
                                       sums * kWorkASum) +
                        planes * (copied ? kWorkAPlane + height * kWorkAPlaneRow : height * kWorkARow);
   const bool partial = !paired() && g.group_input_channels() * taps_ % blocks_.vector_lanes() != 0;
+  const double efficiency = ShortVectors() ? kShortEfficiency : kEfficiency;
   return static_cast<double>(g.groups) *
          (static_cast<double>(blocks_.count()) * kWorkAJob + (partial ? outputs * kWorkARowCopied : 0) +
-          rows * vectors * outputs * term / kEfficiency +
+          rows * vectors * outputs * term / efficiency +
           lanes * outputs *
               (dot_rate_ > 0 ? kWorkAPair / 2
                : wide        ? kWorkAWeight

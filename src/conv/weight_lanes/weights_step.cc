@@ -24,8 +24,9 @@ constexpr int64_t kFarResults = 4 << 20;     // 16 MiB, half an L3
 constexpr int64_t kFewTerms = 4, kFewRows = 4, kManyLanes = 512;
 
 // In units of Step::Work.
-constexpr double kEfficiency = 0.96;   // of the tiles, operands in the L2
-constexpr double kWorkARunCopied = 3;  // of a pixel's column
+constexpr double kEfficiency = 0.96;       // of the tiles, operands in the L2
+constexpr double kShortEfficiency = 0.85;  // likewise of short vectors
+constexpr double kWorkARunCopied = 3;      // of a pixel's column
 constexpr double kWorkASlabElem = 1;
 constexpr double kWorkASlabRow = 20;
 constexpr double kWorkANearResult = 0.15;   // writing one
@@ -94,8 +95,9 @@ double WeightsStep::Estimate(const ConvProblem& problem) const {
                                                  : kWorkAFarResult;
   const double products = static_cast<double>(terms()) * term * vectors * outputs;  // of an image
   const double waited = ByMatrixUnit(dot_rate_) ? std::max(0.0, kWorkAMatrixRun - products / std::max(1.0, calls)) : 0;
+  const double efficiency = ShortVectors() ? kShortEfficiency : kEfficiency;
   return static_cast<double>(g.groups) * ((whole_ ? 0 : jobs * kWorkAJob) + (partial ? outputs * kWorkARowCopied : 0) +
-                                          images * (products / kEfficiency + columns) + lanes * outputs * result +
+                                          images * (products / efficiency + columns) + lanes * outputs * result +
                                           calls * (kWorkATileCall + images * waited));
 }
 
