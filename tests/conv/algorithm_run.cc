@@ -10,6 +10,7 @@
 
 #include "conv/plan.h"
 #include "conv/streams.h"
+#include "kernels/few_tiles/contract.h"
 #include "kernels/split_gemm/contract.h"
 #include "kernels/streams.h"
 
@@ -39,6 +40,7 @@ const Algorithm* AlgorithmNamed(const std::string& name) {
 }
 
 bool ServesNobody(const std::string& name) {
+  if (name == "few_tiles") return kernels::FewTiles() == nullptr;
   return (name == "split_gemm" || name == "split_winograd") && kernels::SplitGemm(3) == nullptr;
 }
 

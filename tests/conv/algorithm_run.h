@@ -16,7 +16,8 @@ namespace canopy::conv {
 // nullptr where there is none.
 const Algorithm* AlgorithmNamed(const std::string& name);
 
-// Whether all that the algorithm could accept has to wait for a processor with a matrix unit.
+// Whether all that the algorithm could accept has to wait for a processor with a matrix unit, or with vectors of 16
+// numbers.
 bool ServesNobody(const std::string& name);
 
 // Runs the plan if any of its steps is the algorithm's own, and returns whether one is. Where none is the reference

@@ -117,7 +117,8 @@ void WeightsStep::Cut(const Geometry& g) {
   const int64_t lines = std::min(most / piece_pixels_, kPieceVectors / CeilDiv(piece_pixels_, vector_pixels()));
   piece_lines_ = piece_pixels_ < strips_.columns() ? 1 : base::PartSize(strips_.rows(), lines);
   zeros_ = MeetsPadding(g) || g.output_size[2] % vector_pixels() != 0;
-  output_block_ = base::PartSize(outputs_, kSumFloats / (sum_vectors() * lanes_));
+  // The same with the bias as without, so that it never seems to take less.
+  output_block_ = base::PartSize(outputs_, kSumFloats / ((taps_ + 1) * lanes_));
   if (output_block_ < outputs_) output_block_ = RoundUp(output_block_, rows_);
   output_blocks_ = CeilDiv(outputs_, output_block_);
   const int64_t enough = CeilDiv(kEnoughJobs, std::max<int64_t>(1, jobs(g.groups)));
