@@ -23,8 +23,8 @@ constexpr double kSplitWork = 14;      // where it is split
 constexpr double kConversionWork = 4;  // more where elements are not plain FP32
 constexpr double kRowWork = 8;         // of a row's way, besides
 constexpr double kPassWork = 100;
-constexpr double kShortStep = 1.75;  // of more products than kQuickShortProducts, with short vectors
-constexpr double kQuickShortProducts = 9;
+constexpr double kShortStep = 1.2;  // of rows of a kernel of more taps than these, with short vectors
+constexpr int64_t kFewTaps = 9;
 constexpr double kStepBesideMatrices = 1.25;  // of a processor that has a matrix unit, by those of others
 
 // The most rows, up to `wanted`, that there are kernels for.
@@ -135,7 +135,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
     const double products = static_cast<double>(pass.rows * pass.columns);
     // A load takes as long as a multiply-add, an unaligned one as two.
     const double loads = static_cast<double>(pass.rows + 2 * pass.columns);
-    const double slow = ShortVectors() && products > kQuickShortProducts ? kShortStep : step;
+    const double slow = ShortVectors() && rows_.size() == 1 && pass.rows > 1 && g.taps() > kFewTaps ? kShortStep : step;
     work += kPassWork + products + steps * slow * std::max({products, loads, 6.0});
   }
   return work * static_cast<double>(g.groups * items_ * lanes_) / kWorkLanes;
