@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "kernels/gather_gemm/contract.h"
 
 namespace canopy::conv {
@@ -25,6 +26,8 @@ double UsefulPairs(const Geometry& g, int axis) {
 }  // namespace
 
 bool ShortVectors() { return kernels::AllGatherTiles().vector_lanes < kWorkLanes; }
+
+bool WholeVectors() { return !ShortVectors() && !base::Cpu().halves; }
 
 double UsefulMultiplyAdds(const ConvProblem& problem) {
   int sums = 0;  // each has the same multiply-adds

@@ -13,6 +13,9 @@ inline constexpr double kWorkLanes = 16;
 // Whether the processor's vectors are shorter. There are fewer registers then, too, and tiles are lower.
 bool ShortVectors();
 
+// Whether so many lanes are one vector, which is multiplied as a whole and not in halves.
+bool WholeVectors();
+
 // Weights of a group, up to which they stay in the last-level cache, 4 MiB of it, and what is added to packing one of
 // more.
 inline constexpr int64_t kNearWeights = int64_t{1} << 20;

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "base/cpu.h"
-#include "kernels/streams.h"
+#include "conv/work.h"
 
 namespace canopy::conv::joint_planes {
 namespace {
@@ -16,9 +15,7 @@ constexpr double kAddWork = 4;   // of a pass that adds to another's results
 constexpr double kPairAddWork = 6;
 
 // Of an unaligned load: a vector of a line comes from two. Of two halves of a line but one does.
-double StraddlingWork() {
-  return base::Cpu().halves || kernels::JointPlanes().lanes < kernels::kMemoryLineFloats ? 1.5 : 2.4;
-}
+double StraddlingWork() { return WholeVectors() ? 2.4 : 1.5; }
 
 double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
   double work = 0;

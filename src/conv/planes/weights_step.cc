@@ -130,13 +130,14 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   double work = copies(g.output_size, kLoadWork + conversion(problem.output)) +
                 copies(g.input_size, (g.stride[2] == 1 ? kLoadWork : kSplitWork) + conversion(problem.input));
   const double step = base::MatrixUnit() ? kStepBesideMatrices : 1;
+  const bool slow_rows = ShortVectors() && rows_.size() == 1 && g.taps() > kFewTaps;
   for (const Pass& pass : passes_) {
     const double steps = static_cast<double>((pass.end_row - pass.first_row) * (pass.end_vector - pass.first_vector));
     const double products = static_cast<double>(pass.rows * pass.columns);
     // A load takes as long as a multiply-add, an unaligned one as two.
     const double loads = static_cast<double>(pass.rows + 2 * pass.columns);
-    const double slow = ShortVectors() && rows_.size() == 1 && pass.rows > 1 && g.taps() > kFewTaps ? kShortStep : step;
-    work += kPassWork + products + steps * slow * std::max({products, loads, 6.0});
+    work += kPassWork + products +
+            steps * (slow_rows && pass.rows > 1 ? kShortStep : step) * std::max({products, loads, 6.0});
   }
   return work * static_cast<double>(g.groups * items_ * lanes_) / kWorkLanes;
 }

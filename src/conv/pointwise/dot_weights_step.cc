@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "base/checked_math.h"
-#include "base/cpu.h"
 #include "conv/packing/cache_sets.h"
 #include "conv/packing/scratch.h"
 #include "conv/pointwise/unfolded.h"
 #include "conv/streams.h"
+#include "conv/work.h"
 #include "exec/pool.h"
-#include "kernels/streams.h"
 
 namespace canopy::conv::pointwise {
 namespace {
@@ -83,7 +82,7 @@ DotWeightsStep::DotWeightsStep(const ConvProblem& problem, plan::WorkspaceLedger
   const bool crowded =
       packing::CrowdASet(tile_ + 2 * block_, (outputs_are_rows_ ? problem.output : problem.input).strides[1]) ||
       (tiles > 1 && rows_ * (pieces_.pixels + columns_ * lanes_) > kNearFloats);
-  const bool quick = lanes_ == kernels::kMemoryLineFloats && !base::Cpu().halves;
+  const bool quick = WholeVectors();
   const bool spilled = quick && tiles > 1 && (tile_ + block_) * pieces_.pixels > kNearestFloats;
   const double efficiency = spilled ? kSpilledEfficiency : crowded ? kCrowdedEfficiency : kEfficiency;
   const LineWork& lines = quick ? kQuickLineWork : kLineWork;

@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "base/checked_math.h"
-#include "base/cpu.h"
 #include "conv/packing/dot_tiles.h"
 #include "conv/packing/row_panels.h"
 #include "conv/packing/scratch.h"
@@ -128,7 +127,7 @@ double WeightsStep::CountWork(const ConvProblem& problem) const {
   const bool near = kWinogradPoints * (panel_ + sources_) * lines_.MostPositions() <= kNearFloats;
   const bool slow = L3IsSlow() && sources_ * lines_.MostPositions() > kNearWindows;
   const double read = ((near ? 0 : kWorkAWindowRead) + (slow ? kWorkASlowRead : 0)) * static_cast<double>(sources_);
-  const bool quick = lanes_ == kernels::kMemoryLineFloats && !base::Cpu().halves && !L3IsSlow();
+  const bool quick = WholeVectors() && !L3IsSlow();
   const bool many = std::min(sources_, outputs_) >= kManyChannels;
   const double product = ShortVectors() ? kShortProductWork : quick && many ? kQuickProductWork : kProductWork;
   for (int64_t block = 0; block < blocks(); ++block) {
