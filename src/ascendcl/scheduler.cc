@@ -158,42 +158,44 @@ void Pass(Stream& stream) {
   CountCompleted(stream);
 }
 
+// The control task at the head passes, or is handed over. False: it is a wait, and the stream stands at it.
+bool AdvanceControl(Stream& stream, Worklist& more) {
+  auto* task = static_cast<ControlTask*>(stream.head);
+  switch (task->kind) {
+    case ControlTask::Kind::kRecord:
+      FinishRecord(*static_cast<RecordTask*>(task)->record, more);
+      break;
+    case ControlTask::Kind::kReset:
+      FinishReset(*static_cast<ResetTask*>(task));
+      break;
+    case ControlTask::Kind::kWait: {
+      auto* wait = static_cast<WaitTask*>(task);
+      if (!wait->record->done) {
+        if (!stream.blocked) Block(stream, *wait);
+        return false;
+      }
+      --*wait->pending;
+      break;
+    }
+    case ControlTask::Kind::kHostCall:
+    case ControlTask::Kind::kReport:
+      if (stream.stopped) break;
+      HandOver(stream, static_cast<ControlTask*>(PopHead(stream)));
+      return true;
+  }
+  Pass(stream);
+  return true;
+}
+
 void AdvanceOne(Stream& stream, Worklist& more) {
   while (!stream.busy && stream.head != nullptr) {
     if (!Access::Control(*stream.head)) {
       MakeReady(stream);
       break;
     }
-    auto* task = static_cast<ControlTask*>(stream.head);
-    switch (task->kind) {
-      case ControlTask::Kind::kRecord:
-        FinishRecord(*static_cast<RecordTask*>(task)->record, more);
-        Pass(stream);
-        break;
-      case ControlTask::Kind::kReset:
-        FinishReset(*static_cast<ResetTask*>(task));
-        Pass(stream);
-        break;
-      case ControlTask::Kind::kWait: {
-        auto* wait = static_cast<WaitTask*>(task);
-        if (!wait->record->done) {
-          if (!stream.blocked) Block(stream, *wait);
-          return;
-        }
-        --*wait->pending;
-        Pass(stream);
-        break;
-      }
-      case ControlTask::Kind::kHostCall:
-      case ControlTask::Kind::kReport:
-        if (stream.stopped) {
-          Pass(stream);
-        } else {
-          HandOver(stream, static_cast<ControlTask*>(PopHead(stream)));
-        }
-        break;
-    }
+    if (!AdvanceControl(stream, more)) break;
   }
+  // Wherever it stands now: what a thread waits for may be among what has passed.
   if (stream.waiters > 0) stream.changed.notify_all();
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -171,6 +173,29 @@ TEST_F(EventTest, OrdersStreamsOfDifferentDevices) {
   EXPECT_EQ(aclrtResetDevice(1), ACL_SUCCESS);
   ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
   EXPECT_EQ(aclrtResetDevice(0), ACL_SUCCESS);
+}
+
+// A thread that waits for the event is woken though its stream only goes on to stand at the next one.
+TEST_F(EventTest, IsReachedWhileItsStreamStandsAtTheNextWait) {
+  aclrtStream stream = NewStream();
+  aclrtStream other = NewStream();
+  aclrtEvent reached = NewEvent();
+  aclrtEvent later = NewEvent();
+  Gate gate;
+  Gate other_gate;
+  QueueHostGate(stream, gate);
+  ASSERT_EQ(aclrtRecordEvent(reached, stream), ACL_SUCCESS);
+  QueueHostGate(other, other_gate);
+  ASSERT_EQ(aclrtRecordEvent(later, other), ACL_SUCCESS);
+  ASSERT_EQ(aclrtStreamWaitEvent(stream, later), ACL_SUCCESS);
+  std::future<aclError> waiter = std::async(std::launch::async, aclrtSynchronizeEvent, reached);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it sleeps by then, mostly
+  gate.Open();
+  EXPECT_EQ(waiter.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(StatusOf(later), ACL_EVENT_RECORDED_STATUS_NOT_READY);
+  other_gate.Open();
+  EXPECT_EQ(waiter.get(), ACL_SUCCESS);
+  EXPECT_EQ(aclrtSynchronizeStream(stream), ACL_SUCCESS);
 }
 
 // A chain as long as this one must not be a recursion as deep.
