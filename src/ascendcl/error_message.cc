@@ -15,6 +15,7 @@
 #include "acl/acl_rt.h"
 #include "ascendcl/error_store.h"
 #include "ascendcl/fork_locks.h"
+#include "base/local_time.h"
 #include "base/log.h"
 
 namespace canopy::ascendcl {
@@ -77,13 +78,10 @@ const char* ClassName(ErrorClass error_class) {
 std::string Headed(ErrorClass error_class, std::string_view text) {
   timeval now;
   gettimeofday(&now, nullptr);
-  std::tm parts;
-  localtime_r(&now.tv_sec, &parts);
-  char when[32];
-  std::strftime(when, sizeof(when), "%Y-%m-%d-%H:%M:%S", &parts);
+  const base::LocalTimeText when(now.tv_sec);
   char head[128];
-  std::snprintf(head, sizeof(head), "[PID:%d] %s.%03d.%03d %s: ", getpid(), when, static_cast<int>(now.tv_usec / 1000),
-                static_cast<int>(now.tv_usec % 1000), ClassName(error_class));
+  std::snprintf(head, sizeof(head), "[PID:%d] %s.%03d.%03d %s: ", getpid(), when.text,
+                static_cast<int>(now.tv_usec / 1000), static_cast<int>(now.tv_usec % 1000), ClassName(error_class));
   std::string headed(head);
   headed += text;
   return headed;

@@ -10,6 +10,7 @@
 #include "ascendcl/fork_locks.h"
 #include "ascendcl/runtime.h"
 #include "ascendcl/scheduler.h"
+#include "base/local_time.h"
 
 namespace canopy::ascendcl {
 namespace {
@@ -34,9 +35,11 @@ void BeforeFork() {
   ForkMemoryBudget(ForkStep::kBefore);
   ForkBlocks(ForkStep::kBefore);
   ForkErrors(ForkStep::kBefore);
+  base::LockLocalTime();
 }
 
 void Unlock(ForkStep step) {
+  base::UnlockLocalTime();
   ForkErrors(step);
   ForkBlocks(step);
   ForkMemoryBudget(step);

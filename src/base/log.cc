@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/env.h"
+#include "base/local_time.h"
 
 namespace canopy::base {
 namespace {
@@ -60,15 +61,11 @@ void Log(LogLevel level, const char* format, ...) {
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   static const char* const kNames[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
-  char when[32];
-  const std::time_t now = std::time(nullptr);
-  std::tm parts;
-  localtime_r(&now, &parts);
-  std::strftime(when, sizeof(when), "%Y-%m-%d-%H:%M:%S", &parts);
+  const LocalTimeText now(std::time(nullptr));
   const LogTarget& target = Target();
   FILE* out = target.to_stdout ? stdout : target.file;
-  std::fprintf(out, "[%s] CANOPY(%d,%ld):%s %s\n", kNames[static_cast<int>(level)], getpid(), syscall(SYS_gettid), when,
-               text);
+  std::fprintf(out, "[%s] CANOPY(%d,%ld):%s %s\n", kNames[static_cast<int>(level)], getpid(), syscall(SYS_gettid),
+               now.text, text);
   std::fflush(out);
 }
 

@@ -24,12 +24,15 @@ class ForkTest : public RuntimeTest {
     if (!IsSkipped()) RuntimeTest::TearDown();
   }
 
-  // Runs the body in a child, where it returns the number of a line that failed, or 0.
+  // Runs the body in a child, where it returns the number of a line that failed, or 0. A child that hangs is ended.
   template <typename Body>
   static void ExpectChild(Body&& body) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
-    if (child == 0) _exit(body());
+    if (child == 0) {
+      alarm(60);
+      _exit(body());
+    }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
@@ -103,6 +106,22 @@ TEST_F(ForkTest, WhileThreadsWaitQueueAndAllocateLeavesTheChildFree) {
       aclrtStream stream = nullptr;
       return aclrtCreateStream(&stream) == ACL_SUCCESS ? UseEverything(stream) : 1;
     });
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Every message has the time, which the C library converts under a lock of its own.
+TEST_F(ForkTest, WhileThreadsFileErrorsLeavesTheChildFreeToFileItsOwn) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&stop] {
+      while (!stop) EXPECT_EQ(aclrtFree(kGarbage[0]), ACL_ERROR_RT_PARAM_INVALID);
+    });
+  }
+  for (int i = 0; i < 50 && !HasFailure(); ++i) {
+    ExpectChild([] { return aclrtFree(kGarbage[0]) == ACL_ERROR_RT_PARAM_INVALID ? 0 : 1; });
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
