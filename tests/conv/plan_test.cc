@@ -73,7 +73,9 @@ TEST(PlanTest, WhatAJointStepDoesNotServeHasAStepOfItsOwn) {
   const std::unique_ptr<Plan> plan = BuildPlan(problem, nullptr);
   ASSERT_EQ(plan->steps.size(), 2u);
   EXPECT_EQ(plan->steps[0].computations, kBackwardData | kBackwardWeights);
-  EXPECT_EQ(AlgorithmNames(*plan), "joint_planes,joint_planes,channel_sum");
+  const std::string names = AlgorithmNames(*plan);  // which is faster depends on how long vectors are
+  EXPECT_TRUE(names == "joint_planes,joint_planes,channel_sum" || names == "depth_lanes,depth_lanes,channel_sum")
+      << names;
 }
 
 TEST(PlanTest, NoBookingIsLeftOfStepsThatAJointOneReplaced) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
 #include "conv/work.h"
 
 namespace canopy::conv::joint_planes {
@@ -21,13 +22,18 @@ double WorkOf(const sheets::PassSize& size, int64_t rows, int64_t columns) {
   double work = 0;
   for (int64_t r = 0; r < rows; r += size.rows) {
     for (int64_t s = 0; s < columns; s += size.columns) {
-      work += kPartWork + VectorWork(std::min(size.rows, rows - r), std::min(size.columns, columns - s), r + s == 0, 2);
+      work += kPartWork + VectorWork(std::min(size.rows, rows - r), std::min(size.columns, columns - s), r + s == 0,
+                                     kernels::kJointBoth);
     }
   }
   return work;
 }
 
 }  // namespace
+
+bool GoApart(int64_t rows, int64_t columns, kernels::JointResults what) {
+  return what == kernels::kJointBoth && kernels::JointPlanes().kernels[what][rows][columns] == nullptr;
+}
 
 kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kernels::JointResults what,
                           const sheets::Pass& pass) {
@@ -52,8 +58,20 @@ std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Re
   return sheets::ListPasses(rows, columns, kernels::JointPlanes().most_columns, WorkOf);
 }
 
-double VectorWork(int64_t rows, int64_t columns, bool first, int results) {
-  const double at_once = kernels::JointPlanes().at_once[rows][columns];
+int64_t BlocksOf(int64_t positions, const sheets::Pass& pass, kernels::JointResults what) {
+  if (GoApart(pass.rows, pass.columns, what)) {
+    return BlocksOf(positions, pass, kernels::kJointData) + BlocksOf(positions, pass, kernels::kJointWeights);
+  }
+  return base::CeilDiv(positions, kernels::JointPlanes().at_once[what][pass.rows][pass.columns]);
+}
+
+double VectorWork(int64_t rows, int64_t columns, bool first, kernels::JointResults what) {
+  if (GoApart(rows, columns, what)) {
+    return VectorWork(rows, columns, first, kernels::kJointData) +
+           VectorWork(rows, columns, true, kernels::kJointWeights);
+  }
+  const int results = what == kernels::kJointBoth ? 2 : 1;
+  const double at_once = kernels::JointPlanes().at_once[what][rows][columns];
   const double lines = (static_cast<double>(rows) + at_once - 1) / at_once;
   const bool shifts = kernels::JointPlanes().shifts && columns >= kernels::kFewestShiftedColumns;
   const double gradients = lines * (shifts ? 2 * kLoadWork : StraddlingWork() * static_cast<double>(columns));
@@ -86,7 +104,7 @@ std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets
   for (size_t i = 0; i < rows.residues.size(); ++i) {
     const int64_t offsets = rows.residues[i].offsets;
     if (offsets == 0 || offsets > kernels::kMostJointPairRows) return {};
-    if (kernels::JointPlanes().pairs[kernels::kJointBoth][offsets][0] == nullptr) return {};
+    if (kernels::JointPlanes().pairs[kernels::kJointWeights][offsets][0] == nullptr) return {};
     sheets::Pass pass;
     pass.row_residue = static_cast<int64_t>(i);
     pass.column_residue = columns.residues[0].kernel == 0 ? 0 : 1;  // that of two kernel columns

@@ -26,6 +26,12 @@ constexpr bool TakesWholeKernels(Kind kind) {
 // Whether even and odd columns are taken together.
 constexpr bool TakesPairs(Kind kind) { return kind == Kind::kPairs || kind == Kind::kDoubled; }
 
+// The form whose kernels give data alone: what they multiply is rounded in its sheet, unless they find the edges.
+constexpr kernels::convert::Form DataForm(Kind kind, kernels::convert::Form form) {
+  const bool rounded = !FindsEdges(kind) && kernels::convert::TypeOf(form) == numerics::DType::kFloat32;
+  return rounded ? kernels::convert::Form::kFloat32 : form;
+}
+
 // nullptr where there is none.
 kernels::JointFn KernelOf(const kernels::JointKernels& kernels, Kind kind, kernels::JointResults what,
                           const sheets::Pass& pass);
@@ -36,11 +42,17 @@ std::vector<sheets::Pass> ListPasses(const sheets::Reach& rows, const sheets::Re
 // One pass over each residue of rows, for kernels of pairs; empty where there are none.
 std::vector<sheets::Pass> ListPairPasses(const sheets::Reach& rows, const sheets::Reach& columns);
 
-// Time of one vector of a pass, in the units of Step::Work; `results`: of the input's and the weights' gradients how
-// many it gives.
-double VectorWork(int64_t rows, int64_t columns, bool first, int results);
+// Whether a pass over FP32 numbers gives two gradients one after the other.
+bool GoApart(int64_t rows, int64_t columns, kernels::JointResults what);
 
-// Likewise of an even and an odd vector of a pass over pairs.
+// How many blocks of rows kernels take at once, of a pass over the rows of positions.
+int64_t BlocksOf(int64_t positions, const sheets::Pass& pass, kernels::JointResults what);
+
+// Time of one vector of a pass, in the units of Step::Work.
+double VectorWork(int64_t rows, int64_t columns, bool first, kernels::JointResults what);
+
+// Likewise of an even and an odd vector of a pass over pairs; `results`: of the input's and the weights' gradients how
+// many it gives.
 double PairWork(int64_t rows, bool first, int results);
 
 // Likewise of a vector of columns of both parities, in two rows.

@@ -38,6 +38,7 @@ class JointRun {
         kind_(direct_ ? step.kind_ : Kind::kPlain),
         streams_(direct_ && step.streams_ && reinterpret_cast<uintptr_t>(b_.input_result) % kernels::kMemoryLine == 0),
         kernels_(direct_ ? &kernels::JointPlanes(step.kernels_form_) : &kernels::JointPlanes()),
+        data_kernels_(direct_ ? &kernels::JointPlanes(DataForm(kind_, step.kernels_form_)) : kernels_),
         data_(step.data()),
         weights_(step.weights()),
         bias_(step.bias()),
@@ -327,7 +328,8 @@ class JointRun {
     const VectorSteps steps{s_.lanes_ * g_bytes, floats * x_bytes, floats * result_bytes, s_.lanes_};
     const int64_t most = kind_ == Kind::kRolling ? kMostRollingVectors : kMostTerms;
     const auto run = [&](kernels::JointResults what, const kernels::JointCall& part) {
-      RunInParts(KernelOf(*kernels_, kind_, what, pass), part, steps, most);
+      const kernels::JointKernels& kernels = what == kernels::kJointData ? *data_kernels_ : *kernels_;
+      RunInParts(KernelOf(kernels, kind_, what, pass), part, steps, most);
     };
     const bool both = weights_ && data_ && KernelOf(*kernels_, kind_, kernels::kJointBoth, pass) != nullptr;
     if (both) return run(kernels::kJointBoth, call);
@@ -370,11 +372,12 @@ class JointRun {
   InputPlanes input_;
   LineReader weight_;
   LineWriter weight_result_;
-  bool direct_;                           // the input and its gradient stay where they are
-  Kind kind_;                             // of kernels
-  bool streams_;                          // the input's gradient is written past the caches
-  const kernels::JointKernels* kernels_;  // for the form that these are then in
-  bool data_, weights_, bias_;            // what is wanted now
+  bool direct_;                                // the input and its gradient stay where they are
+  Kind kind_;                                  // of kernels
+  bool streams_;                               // the input's gradient is written past the caches
+  const kernels::JointKernels* kernels_;       // for the form that these are then in
+  const kernels::JointKernels* data_kernels_;  // likewise, for data alone
+  bool data_, weights_, bias_;                 // what is wanted now
   std::atomic<int>* nonfinite_;
 };
 

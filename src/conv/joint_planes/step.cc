@@ -45,6 +45,8 @@ constexpr double kCallWork = 120;                            // of a pass over a
 constexpr double kPlaneWork = 20;
 constexpr double kReduceWork = 6;  // of a vector of a weight's sums
 constexpr double kOverhead = 1.2;
+// Under several kernel rows with short vectors.
+constexpr double kShortPlaneWork = 120, kShortOverhead = 1.45;
 
 // Whether there are as many positions as outputs, and each meets its own under the kernel's middle.
 bool IsCentred(const sheets::Reach& reach) {
@@ -84,13 +86,19 @@ Form JointStep::FormOf(const ConvProblem& problem) const {
 
 bool JointStep::HasKernels(Kind kind) const {
   if (form_ == Form::kOther) return false;
-  const auto what = weights() ? kernels::kJointWeights : kernels::kJointData;
-  const kernels::JointKernels& kernels = kernels::JointPlanes(form_);
   const bool adds = TypeOf(form_) == numerics::DType::kFloat32 || !data();  // to results of passes before
   if (!adds && slices_.most() > 1) return false;
   const std::vector<sheets::Pass>& passes = this->passes(kind);
   return std::all_of(passes.begin(), passes.end(), [&](const sheets::Pass& pass) {
-    return KernelOf(kernels, kind, what, pass) != nullptr && (adds || (pass.first && pass.last));
+    const auto has = [&](Form form, kernels::JointResults what) {
+      return KernelOf(kernels::JointPlanes(form), kind, what, pass) != nullptr;
+    };
+    // Where FP32 numbers are taken by one pass for both, two are more work than to convert others into a sheet first.
+    const bool may_part =
+        kind != Kind::kPlain || Wanted() != kernels::kJointBoth || GoApart(pass.rows, pass.columns, Wanted());
+    const bool apart = may_part && (!data() || has(DataForm(kind, form_), kernels::kJointData)) &&
+                       (!weights() || has(form_, kernels::kJointWeights));
+    return (apart || has(form_, Wanted())) && (adds || (pass.first && pass.last));
   });
 }
 
@@ -271,7 +279,8 @@ double JointStep::CountWork(const ConvProblem& problem) const {
   const bool split = g.stride[2] > 1;
   // Of the input's planes and of what they meet.
   const double planes = static_cast<double>(g.input_size[0]), slices = static_cast<double>(slices_.total());
-  double work = planes * kPlaneWork +
+  const bool short_rows = ShortVectors() && g.kernel[1] > 1;
+  double work = planes * (short_rows ? kShortPlaneWork : kPlaneWork) +
                 (FindsEdges(kind_) ? 0 : slices * copies(problem.output, g.output_size[1], g.output_size[2], false));
   if (weights() && !direct_) work += planes * copies(problem.input, g.input_size[1], g.input_size[2], split);
   if (data() && !direct_) work += planes * copies(problem.input_result, g.input_size[1], g.input_size[2], split);
@@ -310,15 +319,14 @@ double JointStep::CountWork(const ConvProblem& problem) const {
               slices * (kPassWork * bands + kCallWork * calls);
       continue;
     }
-    const int64_t at_once = kernels::JointPlanes().at_once[pass.rows][pass.columns];
-    work += firsts * vectors * VectorWork(pass.rows, pass.columns, true, results) +
-            (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, results) +
+    const double blocks = static_cast<double>(BlocksOf(rows_.positions, pass, Wanted()));
+    work += firsts * vectors * VectorWork(pass.rows, pass.columns, true, Wanted()) +
+            (slices - firsts) * vectors * VectorWork(pass.rows, pass.columns, false, Wanted()) +
             slices * (kCallWork * calls +
-                      (FindsEdges(kind_) ? kEdgedWork * bands + rounded
-                                         : kBlockWork * static_cast<double>(base::CeilDiv(rows_.positions, at_once)) +
-                                               kPassWork * bands));
+                      (FindsEdges(kind_) ? kEdgedWork * bands + rounded : kBlockWork * blocks + kPassWork * bands));
   }
-  return kOverhead * work * static_cast<double>(g.groups * g.batch * lanes_) / kWorkLanes;
+  return (short_rows ? kShortOverhead : kOverhead) * work * static_cast<double>(g.groups * g.batch * lanes_) /
+         kWorkLanes;
 }
 
 std::string JointStep::Describe() const {

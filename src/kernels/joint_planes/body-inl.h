@@ -54,7 +54,7 @@ void JointPlanesOf(const JointCall& call) {
       JointVec source[kCount], result[kCount];
       JointEach<kCount>([&](auto y) CANOPY_JOINT_LAMBDA {
         JointAsk<kData>(ahead0 + y * kLineBytes);
-        JointAsk<kData>(ahead1 + y * kLineBytes);
+        if constexpr (kWeights) JointAsk<kData>(ahead1 + y * kLineBytes);
         if constexpr (kData) AskToWrite(ahead2 + y * kLineBytes);
         source[y] = hn::Zero(d);
         if constexpr (kWeights) source[y] = JointLoad<kForm, kData>(last, x + y * x_row + i, last_lanes);
@@ -106,18 +106,26 @@ void JointPlane(const JointCall& call) {
 
 // ---- the list ------------------------------------------------------------------------------------------------------
 
+template <Form kForm, int kRows, int kColumns, JointResults kWhat>
+void FillJointResults(JointKernels* kernels) {
+  constexpr bool kData = kWhat != kJointWeights, kWeights = kWhat != kJointData;
+  constexpr bool kSmall = kRows <= kMostHalfOffsets && kColumns <= kMostHalfOffsets;
+  // The lists hold what fits for one FP32 gradient; for both that is faster with a spare register alone than apart.
+  constexpr bool kFloat = kForm == Form::kFloat32, kListed = kFloat && (kWhat != kJointBoth || kJointScalar);
+  constexpr bool kFits = JointFits(kRows, kColumns, 1, kData, kWeights, kFloat ? 1 : JointSpare(kForm, kData));
+  constexpr bool kRead = kWeights || RoundingOf(kForm) == numerics::InputRounding::kNone;
+  if constexpr (kRead && (kListed || kFits) && (kSmall || !kJointHalf<kForm>)) {
+    kernels->kernels[kWhat][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, kData, kWeights>;
+  }
+  kernels->at_once[kWhat][kRows][kColumns] =
+      JointRowsAtOnce(kRows, kColumns, kData, kWeights, JointSpare(kForm, kData));
+}
+
 template <Form kForm, int kRows, int kColumns>
 void FillJointColumns(JointKernels* kernels) {
-  constexpr bool kSmall = kRows <= kMostHalfOffsets && kColumns <= kMostHalfOffsets;
-  constexpr bool kFits = kForm == Form::kFloat32 || JointFits(kRows, kColumns, 1, JointSpare(kForm));
-  if constexpr (kFits && (kSmall || !kJointHalf<kForm>)) {
-    kernels->kernels[kJointBoth][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, true, true>;
-    kernels->kernels[kJointWeights][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, false, true>;
-    if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {
-      kernels->kernels[kJointData][kRows][kColumns] = &JointPlane<kForm, kRows, kColumns, true, false>;
-    }
-  }
-  kernels->at_once[kRows][kColumns] = JointRowsAtOnce(kRows, kColumns, JointSpare(kForm));
+  FillJointResults<kForm, kRows, kColumns, kJointBoth>(kernels);
+  FillJointResults<kForm, kRows, kColumns, kJointData>(kernels);
+  FillJointResults<kForm, kRows, kColumns, kJointWeights>(kernels);
   kernels->most_columns[kRows] = HWY_MAX(kernels->most_columns[kRows], kColumns);
   if constexpr (kColumns > 1) FillJointColumns<kForm, kRows, kColumns - 1>(kernels);
 }

@@ -130,12 +130,13 @@ struct JointKernels {
   const char* target;  // the instruction set's name
 
   // By JointResults, rows and columns, nullptr where the registers do not hold so many, or where the form has none.
+  // Those of FP32 for one gradient are there up to most_columns; for both, one after the other serves.
   JointFn kernels[3][kMostJointRows + 1][kMostJointColumns + 1];
-  int most_columns[kMostJointRows + 1];                    // by rows
-  int at_once[kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
+  int most_columns[kMostJointRows + 1];                       // by rows
+  int at_once[3][kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
 
-  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where there are no tails, or where
-  // the form has none.
+  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where lanes cannot be moved or
+  // registers do not hold so many, or where the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
 
   // By JointResults; nullptr where lanes cannot be moved from place to place.

@@ -18,7 +18,11 @@ namespace canopy::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if !HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR
+#if (!HWY_MEM_OPS_MIGHT_FAULT && HWY_TARGET != HWY_SCALAR) || HWY_TARGET == HWY_AVX2
+
+// Beside the weights and sums two vectors each and one of g.
+template <int kRows>
+inline constexpr bool kJointPairsOfBoth = 2 * 3 * kRows + 5 <= CANOPY_VECTOR_REGISTERS;
 
 template <Form kForm, int kRows, bool kEven, bool kData, bool kWeights, bool kAdds>
 void JointPairRows(const JointCall& call) {
@@ -98,8 +102,10 @@ void JointPairs(const JointCall& call) {
 
 template <Form kForm, int kRows>
 void FillJointPairs(JointKernels* kernels) {
-  kernels->pairs[kJointBoth][kRows][false] = &JointPairs<kForm, kRows, false, true, true>;
-  kernels->pairs[kJointBoth][kRows][true] = &JointPairs<kForm, kRows, true, true, true>;
+  if constexpr (kJointPairsOfBoth<kRows>) {
+    kernels->pairs[kJointBoth][kRows][false] = &JointPairs<kForm, kRows, false, true, true>;
+    kernels->pairs[kJointBoth][kRows][true] = &JointPairs<kForm, kRows, true, true, true>;
+  }
   kernels->pairs[kJointWeights][kRows][false] = &JointPairs<kForm, kRows, false, false, true>;
   kernels->pairs[kJointWeights][kRows][true] = &JointPairs<kForm, kRows, true, false, true>;
   if constexpr (RoundingOf(kForm) == numerics::InputRounding::kNone) {

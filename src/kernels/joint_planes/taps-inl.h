@@ -32,8 +32,10 @@ using JointTag = hn::CappedTag<float, 16>;
 using JointVec = hn::Vec<JointTag>;
 inline constexpr int64_t kJointLanes = static_cast<int64_t>(hn::MaxLanes(JointTag()));
 
+inline constexpr bool kJointScalar = HWY_TARGET == HWY_SCALAR;
+
 // Whether vectors may be read and written in part: one number has no parts.
-inline constexpr bool kJointTails = HWY_TARGET != HWY_SCALAR;
+inline constexpr bool kJointTails = !kJointScalar;
 
 // Whether planes without such vectors have kernels of their own: moved by halves, parts take a twentieth of the time
 // also where there are none. Older instruction sets are not worth their size.
@@ -92,23 +94,23 @@ HWY_INLINE void JointStore(Last last, JointVec v, cv::FormElement<kForm>* to, in
 // Sums of few terms would wait for one another: each is kept several times then.
 constexpr int JointSumsAtOnce(int terms, int at_once) { return HWY_MIN(at_once, terms >= 4 ? 1 : terms >= 2 ? 2 : 4); }
 
-// Registers for a vector of g, what the compiler keeps there, and what conversions take: more where there are none for
-// masks.
-constexpr int JointSpare(Form form) {
+// Registers for a vector of g, what the compiler keeps there, and what conversions take: more of results where there
+// are none for masks.
+constexpr int JointSpare(Form form, bool data) {
   if (form == Form::kFloat32) return 3;
-  return 6 + (CANOPY_VECTOR_REGISTERS < 32 ? 1 : 0);
+  return CANOPY_VECTOR_REGISTERS >= 32 ? 6 : data ? 7 : 5;
 }
 
-constexpr bool JointFits(int rows, int columns, int at_once, int spare) {
-  const int sums = rows * columns * JointSumsAtOnce(rows * columns, at_once);
-  return rows * columns + sums + 2 * at_once + spare <= CANOPY_VECTOR_REGISTERS;
+constexpr bool JointFits(int rows, int columns, int at_once, bool data, bool weights, int spare) {
+  const int terms = rows * columns, sums = terms * JointSumsAtOnce(terms, at_once);
+  return (data ? terms + at_once : 0) + (weights ? sums + at_once : 0) + spare <= CANOPY_VECTOR_REGISTERS;
 }
 
 // Rows at once: a vector of g serves as many of them as kernel rows. As many as the registers hold.
-constexpr int JointRowsAtOnce(int rows, int columns, int spare) {
+constexpr int JointRowsAtOnce(int rows, int columns, bool data, bool weights, int spare) {
   if (rows == 1 && columns >= 4) return 1;
   int at_once = 4;
-  while (at_once > 1 && !JointFits(rows, columns, at_once, spare)) at_once /= 2;
+  while (at_once > 1 && !JointFits(rows, columns, at_once, data, weights, spare)) at_once /= 2;
   return at_once;
 }
 
@@ -143,7 +145,7 @@ template <Form kForm, int kRows, int kColumns, bool kData, bool kWeights>
 class JointTaps {
  public:
   static constexpr int kTaps = kRows * kColumns;
-  static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns, JointSpare(kForm));
+  static constexpr int kAtOnce = JointRowsAtOnce(kRows, kColumns, kData, kWeights, JointSpare(kForm, kData));
   // Of three and more columns it is less work to move lanes than to load them: most would come from two lines.
   static constexpr bool kShifts = kJointShifts && kColumns >= kFewestShiftedColumns;
   static constexpr int kSums = kWeights ? JointSumsAtOnce(kTaps, kAtOnce) : 1;
