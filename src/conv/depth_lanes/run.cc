@@ -154,11 +154,17 @@ class DepthRun {
         direct != nullptr ? DepthPixels<float>{direct, strides[3], strides[4]} : PixelsOfSheet(scratch.result);
     kernels::DepthCall call;  // every member is set: cleared at once, it would stall loads of its parts
     call.far = far_ && (direct != nullptr || !data_);
-    call.ahead[0] = call.ahead[1] = {nullptr, 0};
+    call.ahead[0] = call.ahead[1] = call.ahead[2] = {nullptr, 0};
     if (call.far) {
       const Band& next = share.next;
       call.ahead[0] = call.ahead[1] = AheadOf(output_, p_.output, next.first + s_.rows_.after, next.rows, share);
       if (weights_) call.ahead[1] = AheadOf(input_, p_.input, next.first * stride, next.rows * stride, share);
+    }
+    if (s_.asks_) {
+      const LaneBlock& next = share.next.block;
+      call.ahead[0] = PlanesAhead(output_, p_.output, next);
+      if (weights_) call.ahead[1] = PlanesAhead(input_, p_.input, next);
+      if (data_) call.ahead[2] = PlanesAhead(input_result_, p_.input_result, next);
     }
     call.taps = packed_ + index * block_floats();
     call.sums = sums;
@@ -175,6 +181,14 @@ class DepthRun {
     const int64_t bytes = rows * operand.strides[3] * numerics::ElementBytes(operand.dtype) / share.count;
     const int64_t pixels = static_cast<int64_t>(s_.passes_.size()) * share.next.rows * s_.columns_.positions;
     return {tensor.Address(share.next.block, share.next.depth, first) + share.index * bytes, bytes / pixels + 1};
+  }
+
+  // All planes of a block, which follow one another, over all passes.
+  template <class Tensor>
+  kernels::DepthAhead PlanesAhead(const Tensor& tensor, const Operand& operand, const LaneBlock& block) const {
+    const int64_t bytes = block.groups * operand.strides[1] * numerics::ElementBytes(operand.dtype);
+    const int64_t pixels = static_cast<int64_t>(s_.passes_.size()) * s_.band_ * s_.columns_.positions;
+    return {tensor.Address(block, 0, 0), bytes / pixels + 1};
   }
 
   // Output rows from first - before on that the band reads, and their sum where the bands before did not read them.

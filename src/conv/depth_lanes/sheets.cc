@@ -113,6 +113,10 @@ void SheetWriter::StoreRun(int64_t element, int64_t count, int64_t channels, con
   }
 }
 
+const char* SheetWriter::Address(const LaneBlock& block, int64_t depth, int64_t row) const {
+  return static_cast<const char*>(writer_.Address(ElementAt(operand_, block, depth, row)));
+}
+
 float* SheetWriter::Direct(const LaneBlock& block, int64_t depth, int64_t row) const {
   return StandsAsVectors(operand_, block) ? writer_.Direct(ElementAt(operand_, block, depth, row), 1) : nullptr;
 }

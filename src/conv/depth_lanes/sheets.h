@@ -58,6 +58,7 @@ class SheetWriter {
   // The converse of Load, from vectors that follow one another.
   void Store(const sheets::LaneBlock& block, const PixelRows& pixels, const float* from, float* lines) const;
 
+  const char* Address(const sheets::LaneBlock& block, int64_t depth, int64_t row) const;
   float* Direct(const sheets::LaneBlock& block, int64_t depth, int64_t row) const;
 
  private:

@@ -24,6 +24,7 @@ constexpr int64_t kFewTaps = 9;               // of larger kernels products take
 constexpr double kTransposeWork = 9;          // of a vector's way into a sheet, or out of it
 constexpr double kHalvesTransposeWork = 5.5;  // likewise, where a multiply-add takes twice as long
 constexpr double kFarTransposeWork = 14;      // likewise, from memory: pixels of a vector are in as many pages
+constexpr double kAskedTransposeWork = 6.5;   // likewise, of planes that were asked for
 constexpr double kCopyWork = 4;               // where channels lie side by side
 constexpr double kConversionWork = 3;         // more where elements are not plain FP32
 constexpr double kPixelWork = 3;              // of a pass, besides its products
@@ -50,6 +51,7 @@ DepthStep::DepthStep(const ConvProblem& problem, uint8_t computations, plan::Wor
       gaps_(rows_.HasGaps() || columns_.HasGaps()) {
   far_ = IsFar(problem);
   Cut(problem);
+  asks_ = AsksForPlanes(problem);
   ShareOut(problem);
   BookWorkspace(problem.geometry, ledger);
   work_ = CountWork(problem);
@@ -68,6 +70,18 @@ bool DepthStep::IsFar(const ConvProblem& problem) const {
   if (data() && (!lines || gaps_)) return false;
   const bool slow = L3IsSlow() && problem.geometry.taps() <= kFewTaps && OutgrowsL2s(problem, computations_);
   return slow || OutgrowsCaches(problem, computations_);
+}
+
+bool DepthStep::AsksForPlanes(const ConvProblem& problem) const {
+  // Timed with short vectors only: with longer ones other algorithms serve most such layers.
+  if (bands_ > 1 || !ShortVectors() || !OutgrowsL2s(problem, computations_)) return false;
+  const auto follow = [](const Operand& operand, const Extent3& size) {
+    const auto& s = operand.strides;
+    return s[4] == 1 && s[3] == size[2] && s[1] == size[1] * size[2];
+  };
+  const Geometry& g = problem.geometry;
+  return follow(problem.output, g.output_size) && (!weights() || follow(problem.input, g.input_size)) &&
+         (!data() || follow(problem.input_result, g.input_size));
 }
 
 void DepthStep::Cut(const ConvProblem& problem) {
@@ -118,9 +132,10 @@ void DepthStep::BookWorkspace(const Geometry& g, plan::WorkspaceLedger* ledger) 
 
 double DepthStep::CountWork(const ConvProblem& problem) const {
   const Geometry& g = problem.geometry;
-  const double transpose = OutgrowsCaches(problem, computations_) ? kFarTransposeWork
-                           : base::Cpu().halves                   ? kHalvesTransposeWork
-                                                                  : kTransposeWork;
+  const double transpose = asks_                                    ? kAskedTransposeWork
+                           : OutgrowsCaches(problem, computations_) ? kFarTransposeWork
+                           : base::Cpu().halves                     ? kHalvesTransposeWork
+                                                                    : kTransposeWork;
   const auto moves = [&](const Operand& operand, int64_t rows, int64_t columns, bool in_place) {
     const bool side = SideBySide(operand), plain = problem.IsPlain(operand);
     if (in_place && side && plain) return 0.0;

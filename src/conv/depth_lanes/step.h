@@ -35,6 +35,9 @@ class DepthStep : public Step {
   int results() const { return (data() ? 1 : 0) + (weights() ? 1 : 0); }
   // Whether tensors come from memory, all of them with channels side by side, and results lie in whole lines.
   bool IsFar(const ConvProblem& problem) const;
+  // Whether a block's planes, one sheet each, follow one another in all tensors, which the caches of a core do not
+  // hold.
+  bool AsksForPlanes(const ConvProblem& problem) const;
   void Cut(const ConvProblem& problem);
   void ShareOut(const ConvProblem& problem);
   void BookWorkspace(const Geometry& geometry, plan::WorkspaceLedger* ledger);
@@ -47,6 +50,7 @@ class DepthStep : public Step {
   sheets::LaneLayout layout_;
   bool gaps_ = false;             // no kernel offset reaches some residue
   bool far_ = false;              // tensors come from memory; kernels are made for that if results begin with a line
+  bool asks_ = false;             // for the planes that come next
   int64_t row_pitch_ = 0;         // of the output's sheet, in floats
   int64_t front_ = 0;             // floats of zeros before its first row
   int64_t band_ = 0, bands_ = 1;  // rows of positions that a sheet serves

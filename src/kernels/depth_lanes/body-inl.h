@@ -27,6 +27,15 @@ HWY_INLINE void AskForTwoLines(const char* from) {
   Ask(from + kMemoryLine);
 }
 
+// All lines that `bytes` of memory begin.
+template <bool kWrites>
+HWY_INLINE void AskForBytes(const char* from, int64_t bytes) {
+  for (int64_t i = 0; i < bytes; i += kMemoryLine) {
+    if constexpr (kWrites) AskToWrite(from + i);
+    if constexpr (!kWrites) Ask(from + i);
+  }
+}
+
 template <int kRows, int kColumns, bool kData, bool kWeights, bool kFar>
 void DepthPlaneRows(const DepthCall& call) {
   constexpr int kTaps = kRows * kColumns;
@@ -45,6 +54,12 @@ void DepthPlaneRows(const DepthCall& call) {
     const float *g = call.g + y * g_row, *x = call.x.first + y * call.x.row;
     const float* before = call.before.first + y * call.before.row;
     float* to = call.result.first + y * call.result.row;
+    if constexpr (!kFar) {
+      const int64_t pixels = y * call.columns;
+      AskForBytes<false>(ahead0 + pixels * call.ahead[0].step, call.columns * call.ahead[0].step);
+      AskForBytes<false>(ahead1 + pixels * call.ahead[1].step, call.columns * call.ahead[1].step);
+      AskForBytes<true>(call.ahead[2].from + pixels * call.ahead[2].step, call.columns * call.ahead[2].step);
+    }
     int64_t left = call.columns;
     const auto add_columns = [&](auto count) CANOPY_JOINT_LAMBDA {
       for (; left >= count; left -= count) {

@@ -39,10 +39,12 @@ struct DepthCall {
   float* sums;
   int64_t tap_row, tap_column;
   // Where tensors come from memory: results are written past the caches (kernels/streams.h), for a pixel is a whole
-  // line, and on its way the kernel asks for lines that come next, `step` bytes further with each pixel. Their
-  // addresses need not be valid.
+  // line.
   bool far;
-  DepthAhead ahead[2];
+  // On its way the kernel asks for lines that come next, `step` bytes further with each pixel, unless that is 0: where
+  // it is `far` for two at a time of the first two, else with each row for what its pixels stand for, the last one's to
+  // be written. Addresses need not be valid.
+  DepthAhead ahead[3];
 };
 using DepthFn = void (*)(const DepthCall& call);
 

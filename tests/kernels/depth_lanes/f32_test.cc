@@ -95,7 +95,7 @@ TEST_P(DepthLanesTest, WriteTheSamePastTheCaches) {
       call.tap_row = 3 * lanes_;
       call.tap_column = lanes_;
       call.far = streamed;
-      call.ahead[0] = call.ahead[1] = {reinterpret_cast<const char*>(g.data()), 64};
+      call.ahead[0] = call.ahead[1] = call.ahead[2] = {reinterpret_cast<const char*>(g.data()), 64};
       kernels_.kernels[what][3][3](call);
       FinishStreams();
       results[streamed].assign(first, first + 15000);
