@@ -8,7 +8,7 @@ set -eu
 build_packages="make cmake g++ libhwy-dev libcli11-dev nlohmann-json3-dev"
 case ${1:-} in
   build | demo) packages=$build_packages ;;
-  test) packages="$build_packages libgtest-dev mold pkg-config python3" ;;
+  test) packages="$build_packages libgtest-dev pkg-config python3" ;;
   bench) packages="$build_packages libdnnl-dev python3-torch libopenblas0-openmp python3-matplotlib" ;;
   *) echo "usage: scripts/setup.sh build|demo|test|bench" >&2; exit 2 ;;
 esac

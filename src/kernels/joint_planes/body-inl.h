@@ -110,7 +110,7 @@ template <Form kForm, int kRows, int kColumns, JointResults kWhat>
 void FillJointResults(JointKernels* kernels) {
   constexpr bool kData = kWhat != kJointWeights, kWeights = kWhat != kJointData;
   constexpr bool kSmall = kRows <= kMostHalfOffsets && kColumns <= kMostHalfOffsets;
-  // The lists hold what fits for one FP32 gradient; for both that is faster with a spare register alone than apart.
+  // The lists name what fits of one FP32 gradient. Both at once are faster than one by one with a spare register alone.
   constexpr bool kFloat = kForm == Form::kFloat32, kListed = kFloat && (kWhat != kJointBoth || kJointScalar);
   constexpr bool kFits = JointFits(kRows, kColumns, 1, kData, kWeights, kFloat ? 1 : JointSpare(kForm, kData));
   constexpr bool kRead = kWeights || RoundingOf(kForm) == numerics::InputRounding::kNone;
