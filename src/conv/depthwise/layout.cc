@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "base/cpu.h"
 #include "conv/depthwise/step.h"
+#include "conv/work.h"
 #include "exec/pool.h"
 
 namespace canopy::conv::depthwise {
@@ -19,13 +20,14 @@ constexpr double kQuickFactor = 1.75;  // of both ways, where a multiply-add tak
 
 // Short rows of large planes come from many pages.
 constexpr int64_t kFarBytes = 32 << 10;                   // of a channel
-constexpr double kFarFetchWork = 20, kFarStoreWork = 55;  // more
+constexpr double kFarFetchWork = 20, kFarStoreWork = 55;  // more, of long vectors; half of that of short ones
 
 double CopyWorkOf(const ConvProblem& problem, const Operand& operand, bool stored) {
   const bool plain = problem.IsPlain(operand) && operand.strides[4] == 1;
   const bool far = operand.strides[1] * numerics::ElementBytes(operand.dtype) > kFarBytes;
   const double near = (base::Cpu().halves ? 1 : kQuickFactor) * (stored ? kStoreWork : kFetchWork);
-  return near + (far ? stored ? kFarStoreWork : kFarFetchWork : 0) + (plain ? 0 : kConversionWork);
+  const double more = (ShortVectors() ? 0.5 : 1) * (stored ? kFarStoreWork : kFarFetchWork);
+  return near + (far ? more : 0) + (plain ? 0 : kConversionWork);
 }
 
 }  // namespace

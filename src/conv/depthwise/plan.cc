@@ -10,7 +10,13 @@ namespace {
 
 // What a whole run takes over the stencils' and the copies' own time, measured.
 constexpr double kDataOverhead = 1.3;
-constexpr double kWeightsOverhead = 1.45, kDeepWeightsOverhead = 2.2;  // more under kernels with a depth
+constexpr double kWeightsOverhead = 1.45;
+constexpr double kDeepWeightsOverhead = 2.2, kShortDeepWeightsOverhead = 1.6;  // under kernels with a depth
+
+double WeightsOverhead(bool deep) {
+  if (!deep) return kWeightsOverhead;
+  return ShortVectors() ? kShortDeepWeightsOverhead : kDeepWeightsOverhead;
+}
 
 }  // namespace
 
@@ -54,7 +60,7 @@ WeightsStep::WeightsStep(const ConvProblem& problem, plan::WorkspaceLedger* ledg
   const base::Checked bytes = block_bytes * segments_;
   sums_handle_ = ledger->Book("weight gradients as lanes", bytes.ok() ? bytes.value() : -1);
   const bool deep = problem.geometry.kernel[0] > 1;
-  work_ = (deep ? kDeepWeightsOverhead : kWeightsOverhead) * static_cast<double>(layout_.vector_lanes()) / kWorkLanes *
+  work_ = WeightsOverhead(deep) * static_cast<double>(layout_.vector_lanes()) / kWorkLanes *
           (layout_.copy_work() + layout_.choice().work * static_cast<double>(pairs) *
                                      static_cast<double>(lanes.group_blocks) * static_cast<double>(lanes.image_blocks));
 }
