@@ -135,7 +135,7 @@ struct JointKernels {
   int most_columns[kMostJointRows + 1];                       // by rows
   int at_once[3][kMostJointRows + 1][kMostJointColumns + 1];  // rows of a plane
 
-  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr where lanes cannot be moved or
+  // By JointResults, rows, and whether even columns meet two kernel columns; nullptr without AVX2 or masks, where
   // registers do not hold so many, or where the form has none.
   JointFn pairs[3][kMostJointPairRows + 1][2];
 

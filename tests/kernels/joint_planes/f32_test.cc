@@ -161,7 +161,7 @@ TEST_P(JointPlanesTest, GiveWhatTheFormulaSaysAndTouchNothingElse) {
 
 // Every second column of x and the results, under three kernel columns.
 TEST_P(JointPlanesTest, PairsGiveWhatTheFormulaSaysAndTouchNothingElse) {
-  if (kernels_.pairs[kJointWeights][1][0] == nullptr) GTEST_SKIP() << "they need lanes that move";
+  if (kernels_.pairs[kJointWeights][1][0] == nullptr) GTEST_SKIP() << "they need AVX2, or masks";
   for (const convert::Form form : kReadForms) {
     for (int rows = 1; rows <= kMostJointPairRows; ++rows) {
       for (const JointResults what : {kJointBoth, kJointData, kJointWeights}) {
@@ -206,7 +206,7 @@ TEST_P(JointPlanesTest, WriteTheSamePastTheCaches) {
 }
 
 TEST_P(JointPlanesTest, PairsWriteTheSamePastTheCaches) {
-  if (kernels_.pairs[kJointData][2][true] == nullptr) GTEST_SKIP() << "they need lanes that move";
+  if (kernels_.pairs[kJointData][2][true] == nullptr) GTEST_SKIP() << "they need AVX2, or masks";
   for (const JointResults what : {kJointBoth, kJointData}) {
     for (const int width : {16, 32, 48}) {
       const int floats = 2 * lanes_, vectors = (width + floats - 1) / floats;
